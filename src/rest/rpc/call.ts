@@ -14,6 +14,7 @@ export const METHODS: RpcMethods = { ...INDEXER_METHODS, ...ZGS_METHODS, ...KV_M
 /** The fields that all calls of a request share. */
 export type CallContext = Omit<RpcCall, "params">;
 
+const VERSION = "2.0";
 const MAX_ID_LENGTH = 256;
 const ID_RULE = `a number, or a string of at most ${MAX_ID_LENGTH} characters`;
 
@@ -42,7 +43,9 @@ function readCall(call: unknown): { readonly method: string; readonly params: re
     throw new RpcError(INVALID_REQUEST, "Invalid Request");
   if (idOf(call) === null && call.id !== null)
     throw new RpcError(INVALID_REQUEST, "Invalid Request", `id: ${ID_RULE}`);
-  const { params = [] } = call;
+  const { jsonrpc = VERSION, params = [] } = call;
+  if (jsonrpc !== VERSION)
+    throw new RpcError(INVALID_REQUEST, "Invalid Request", `jsonrpc: must be "${VERSION}", or absent`);
   if (params !== null && !Array.isArray(params))
     throw new RpcError(INVALID_REQUEST, "Invalid Request", "params: must be a list");
   return { method: call.method, params: params ?? [] };

@@ -21,11 +21,11 @@ const SEGMENT_METHODS = /^zgs_downloadSegment/;
 const id = z.union([z.string(), z.number(), z.null()]);
 const methods = Object.keys(METHODS).filter((name) => name !== IS_ADMIN_ALIAS);
 const request = z.object({
-  jsonrpc: z.literal("2.0"),
+  jsonrpc: z.literal("2.0").optional(),
   id: id.optional(),
   // Apart from the others: generated clients refuse an enumeration with two values that differ only in case.
   method: z.union([z.enum(methods), z.literal(IS_ADMIN_ALIAS)]),
-  params: z.array(z.unknown()).optional(),
+  params: z.array(z.unknown()).nullish(),
 });
 /** One answer of JSON-RPC 2.0: a result, or an error. */
 const response = z

@@ -27,6 +27,13 @@ describe("the envelope", () => {
     }
   });
 
+  test("the version may be absent, as published", async () => {
+    const { text } = await post('{"id":1,"method":"kv_getStatus"}');
+    expect(text).toBe('{"jsonrpc":"2.0","id":1,"result":true}');
+    const refused = await post('{"jsonrpc":null,"id":1,"method":"kv_getStatus"}');
+    expect(JSON.parse(refused.text).error.data).toBe('jsonrpc: must be "2.0", or absent');
+  });
+
   test("params may be absent, null or too many", async () => {
     for (const params of ["", ',"params":null', ',"params":[]', ',"params":[1,2]'])
       expect((await post(`{"jsonrpc":"2.0","id":1,"method":"zgs_getShardConfig"${params}}`)).text).toContain(
@@ -58,6 +65,8 @@ describe("the envelope", () => {
       `{"jsonrpc":"2.0","id":"${"a".repeat(2_000_000)}","method":"kv_getStatus"}`,
       -32_600,
     ],
+    ["a call of another version", '{"jsonrpc":"1.0","id":1,"method":"kv_getStatus"}', -32_600],
+    ["a version that is a number", '{"jsonrpc":2.0,"id":1,"method":"kv_getStatus"}', -32_600],
     ["an id that is a list", '{"jsonrpc":"2.0","id":[],"method":"kv_getStatus"}', -32_600],
     ["an id of another type", '{"jsonrpc":"2.0","id":true,"method":"kv_getStatus"}', -32_600],
     ["endless nesting", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, -32_600],
