@@ -130,8 +130,9 @@ function toSeconds(date: Date): number {
  * verify each part against the root as it arrives. A `Range` is widened to whole segments.
  */
 function answerProven(app: App, request: DownloadRequest, download: Download): Answer {
-  const { sizeBytes } = download;
-  const range = rangeOf(request.isHead ? undefined : headerOf(request.rawHeaders, "range"), sizeBytes);
+  const { sizeBytes, tag } = download;
+  const holds = !request.isHead && rangeHolds(headerOf(request.rawHeaders, "if-range"), `"${tag}"`);
+  const range = rangeOf(holds ? headerOf(request.rawHeaders, "range") : undefined, sizeBytes);
   if (!range) requireWhole(download);
   const boundary = newBoundary();
   const headers = {

@@ -146,6 +146,8 @@ describe("a file", () => {
     for (const [headers, status, indexes] of [
       [{}, 200, [0, 1, 2]],
       [{ range: "bytes=262145-262146" }, 206, [1]],
+      [{ range: "bytes=262145-262146", "if-range": `"${file.root}"` }, 206, [1]],
+      [{ range: "bytes=262145-262146", "if-range": '"another"' }, 200, [0, 1, 2]],
     ] as const) {
       const reply = await get(`/file?root=${file.root}&withProof=true`, headers);
       expect(reply.status).toBe(status);

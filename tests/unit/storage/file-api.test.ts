@@ -76,6 +76,8 @@ describe("the file name of a download", () => {
       "naïve (1)'*.txt",
       `attachment; filename="na_ve (1)'*.txt"; filename*=UTF-8''na%C3%AFve%20%281%29%27%2A.txt`,
     ],
+    ["100 %.txt", 'attachment; filename="100 %.txt"'],
+    ["50%25%2f.txt", `attachment; filename="50_25_2f.txt"; filename*=UTF-8''50%2525%252f.txt`],
     ["\ud800", `attachment; filename="_"; filename*=UTF-8''%EF%BF%BD`],
   ])("%j", (name, header) => {
     expect(attachment(name, "0xroot")).toBe(header);
