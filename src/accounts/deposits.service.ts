@@ -9,6 +9,7 @@ import { queriesOf } from "../db/account-queries.ts";
 import type { RowCount } from "../db/count-rows.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
+import { mapInTurns } from "../kernel/async/map-in-turns.ts";
 import type { Page, PageRequest } from "../kernel/page.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { newId } from "../kernel/text/ids.ts";
@@ -74,13 +75,9 @@ export class DepositsService implements LogHandler {
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
     // Deposits read together are seen at the same time, and listed and published by their ids.
     const ids = logs.map(newId).sort();
-    const deposits = logs
-      .map((log, at) => ({
-        id: ids[at] as string,
-        chainId: this.#dependencies.chainId,
-        ...log,
-        ...this.#event.decode(log),
-      }))
+    const decoded = await mapInTurns(logs, (log) => ({ ...log, ...this.#event.decode(log) }));
+    const deposits = decoded
+      .map((log, at) => ({ id: ids[at] as string, chainId: this.#dependencies.chainId, ...log }))
       .filter(({ amount }) => amount > 0n);
     const accounts = new Set(deposits.map(({ account }) => account));
     for (const account of [...accounts].sort()) await openAccount(tx, account);

@@ -1,5 +1,6 @@
 import type { Queries } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
+import { mapInTurns } from "../../kernel/async/map-in-turns.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { tokenSubject } from "../agents/log/agent-log.service.ts";
 import type { ChainLog, LogHandler } from "../watcher/log-handler.ts";
@@ -28,7 +29,7 @@ export class MarketLogService implements LogHandler {
   }
 
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
-    const events = logs.map((log) => ({ ...readMarketLog(log), log }));
+    const events = await mapInTurns(logs, (log) => ({ ...readMarketLog(log), log }));
     await this.#publish(tx, await writeEvents(tx, this.#key, events), false);
   }
 

@@ -3,6 +3,7 @@ import type { Mark } from "../../chain/watcher/log-watcher.store.ts";
 import type { RowCount } from "../../db/count-rows.ts";
 import type { Queries } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
+import { mapInTurns } from "../../kernel/async/map-in-turns.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import type { StoredSubmission } from "./submission.row.ts";
@@ -80,7 +81,8 @@ export class SubmissionsService implements LogHandler {
 
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
     const { chainId, listener } = this.#dependencies;
-    const submissions = logs.map(({ transactionSender, ...log }) => {
+    // Decoding the logs of a page may take a second in all.
+    const submissions = await mapInTurns(logs, ({ transactionSender, ...log }) => {
       if (!transactionSender) throw new Error("the log of a submission has no transaction sender");
       return { chainId, ...log, transactionSender, ...decodeSubmit(log) };
     });

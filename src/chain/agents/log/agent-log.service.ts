@@ -1,5 +1,6 @@
 import type { Queries } from "../../../db/database.ts";
 import { appendEvents, type NewEvent } from "../../../events/outbox.ts";
+import { mapInTurns } from "../../../kernel/async/map-in-turns.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { ChainLog, LogHandler } from "../../watcher/log-handler.ts";
 import type { Mark } from "../../watcher/log-watcher.store.ts";
@@ -43,7 +44,7 @@ export class AgentLogService implements LogHandler {
   }
 
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
-    const events = this.#read(logs);
+    const events = await this.#read(logs);
     const known = await readDatas(tx, this.#key, tokensToKnow(events));
     await this.#publish(tx, await writeChanges(tx, this.#key, toChanges(events, known)), false);
   }
@@ -62,15 +63,16 @@ export class AgentLogService implements LogHandler {
   }
 
   /** Drops duplicates: an endpoint may return a log twice. */
-  #read(logs: readonly ChainLog[]): readonly PlacedAgentEvent[] {
+  async #read(logs: readonly ChainLog[]): Promise<readonly PlacedAgentEvent[]> {
     const seen = new Set<string>();
-    return logs.flatMap((log) => {
+    const events = await mapInTurns(logs, (log) => {
       const place = `${log.blockNumber} ${log.logIndex}`;
       const read = this.#readers.get(log.topics[0] ?? "0x");
       if (!read || seen.has(place)) return [];
       seen.add(place);
       return read(log).map((event) => ({ ...event, log }));
     });
+    return events.flat();
   }
 
   async #publish(tx: Queries, { transfers, keys }: AppliedChanges, removed: boolean): Promise<void> {
