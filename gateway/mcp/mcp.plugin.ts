@@ -111,12 +111,13 @@ function callIn(authInfo: { readonly extra?: Record<string, unknown> } | undefin
 }
 
 function toWebRequest(request: FastifyRequest, signal: AbortSignal): Request {
-  const { method, body, headers, host, url } = request;
+  const { method, body, headers, url } = request;
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined || name === "authorization" ? [] : [[name, String(value)] as [string, string]],
   );
   const text = method === "POST" ? { body: JSON.stringify(body ?? null) } : {};
-  return new Request(new URL(url, `http://${host}`), { method, headers: sent, signal, ...text });
+  // The host is not used, and that of the client may be none.
+  return new Request(new URL(url, "http://localhost"), { method, headers: sent, signal, ...text });
 }
 
 /** Sends a response of the SDK, which may be a stream. */
