@@ -196,7 +196,6 @@ describe("an endpoint that fails", () => {
     await chain.deposit(account, 7n);
     await chain.mine(150);
     const [current, lagging] = [await startRpcProxy(chain.url), await startRpcProxy(chain.url)];
-    // It has 5 blocks, and like geth it returns the logs of those that it has.
     lagging.judge = ({ method, params: [block] }) => {
       if (method === "eth_getLogs") return { result: [] };
       return method === "eth_getBlockByNumber" && Number(block) > 5 ? { result: null } : "pass";
@@ -238,7 +237,7 @@ describe("an endpoint that fails", () => {
     fresh.watcher.start();
     await fresh.scanned(1n);
     await fresh.watcher.stop();
-    expect(fresh.lines.join()).not.toContain("an RPC endpoint lacks new blocks");
+    expect(fresh.lines.join()).not.toContain("lacks new blocks");
     // An hour passes before the chain goes on.
     const later = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
     stuck.judge = ({ method, params: [block] }) => {
