@@ -92,7 +92,7 @@ export async function post(
   accept: string,
   signal: AbortSignal,
 ): Promise<Response> {
-  const value = await authorization();
+  const value = await orAborted(authorization(), signal);
   const headers = headersOf(value, accept);
   const body = bodyOf({ query, ...(operationName && { operationName }), variables });
   return fetch(url, { method: "POST", headers, body, signal });
@@ -145,6 +145,21 @@ function resultIn(text: string): GraphResult | undefined {
     return "data" in result || Array.isArray(result.errors) ? result : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** What the caller's own function returns, unless the signal aborts first: the function does not know the signal. */
+async function orAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+  try {
+    return await Promise.race([value, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
 
