@@ -18,6 +18,7 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { generatePrivateKey } from "viem/accounts";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { type WebSocket, WebSocketServer } from "ws";
 import { hashFile } from "../../packages/client/src/files/file-tree.ts";
 import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
@@ -67,9 +68,10 @@ async function zerograph(words: readonly string[], env: Environment = {}, cwd = 
   return start(words, env, { cwd }).ended;
 }
 
-/** A server that answers every request in the same way; its origin. */
-async function startServer(answer: RequestListener): Promise<string> {
+/** A server that answers every request in the same way, and takes sockets if it is told how; its origin. */
+async function startServer(answer: RequestListener, take?: (socket: WebSocket) => void): Promise<string> {
   const server = createServer(answer).listen(0, "127.0.0.1");
+  if (take) new WebSocketServer({ server }).on("connection", take);
   await once(server, "listening");
   onTestFinished(() => {
     server.closeAllConnections();
@@ -80,6 +82,26 @@ async function startServer(answer: RequestListener): Promise<string> {
 
 function emptyFolder(): string {
   return newFolder((end) => onTestFinished(end));
+}
+
+/** A socket of the graph that ends an image job in one event, which has no job. */
+function endJob(socket: WebSocket): void {
+  const imageJobProgress = {
+    id: "e",
+    cursor: "c",
+    sequence: 5,
+    step: "COMPLETED",
+    status: "COMPLETED",
+    job: null,
+  };
+  socket.on("message", (message) => {
+    const { id, type } = JSON.parse(String(message)) as { readonly id?: string; readonly type: string };
+    const send = (answer: object) => socket.send(JSON.stringify(answer));
+    if (type === "connection_init") send({ type: "connection_ack" });
+    if (type !== "subscribe") return;
+    send({ id, type: "next", payload: { data: { imageJobProgress } } });
+    send({ id, type: "complete" });
+  });
 }
 
 async function newOwner(neuron = 10n ** 12n) {
@@ -222,7 +244,7 @@ describe("zerograph", () => {
   });
 
   test("jobs watch follows a job to its end, and stores its images", async () => {
-    const { env, secret } = await newOwner();
+    const { account, env, secret } = await newOwner();
     const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
     const mutation = `mutation { submitImageJob(input: ${input}) { imageJob { jobId } } }`;
     const { data } = await ask(stack().origin, secret, mutation);
@@ -242,8 +264,33 @@ describe("zerograph", () => {
     const sequences = steps.map(({ sequence }) => sequence);
     expect(sequences).toEqual(sequences.map((_, n) => sequences[0] + n));
     expect(readdirSync(join(folder, "images"))).toEqual([`${id}-1.png`]);
+    const { secret: reading } = await stack().app.managementKeys.create(account, newId(), ["account:read"]);
+    const watchOnly = { ZEROGRAPH_MANAGEMENT_KEY: reading };
+    const noImages = await zerograph(["jobs", "watch", id, "--json", "--out", "other"], watchOnly, folder);
+    expect([noImages.status, JSON.parse(noImages.stderr).error.code]).toEqual([1, "insufficient_scope"]);
+    expect((await zerograph(["jobs", "watch", id, "--json"], watchOnly)).status).toBe(0);
     const missing = await zerograph(["jobs", "watch", newId(), "--json"], env);
     expect([missing.status, JSON.parse(missing.stderr).error.code]).toEqual([1, "async_job_not_found"]);
+  });
+
+  test.each([
+    ["fetches the images", { data: { data: [{ b64_json: "c2Vh" }] } }, 0, "sea"],
+    ["fails without images", { errorMessage: "The result is no longer stored." }, 1, undefined],
+  ])("jobs watch %s of a completed job whose last event came without them", async (_, job, status, image) => {
+    const origin = await startServer(({ url }, response) => {
+      const isJob = url === "/v1/async/jobs/1";
+      response.end(JSON.stringify(isJob ? { status: "completed", ...job } : { status: "ok", parts: {} }));
+    }, endJob);
+    const folder = emptyFolder();
+    const words = ["jobs", "watch", "1", "--json", "--out", "images", "--url", origin];
+    const watched = await zerograph(words, { ZEROGRAPH_KEY: "sk-1" }, folder);
+    expect(watched.status).toBe(status);
+    if (image === undefined)
+      expect(JSON.parse(watched.stderr).error).toMatchObject({
+        code: "images_missing",
+        message: expect.stringContaining("no longer stored"),
+      });
+    else expect(readFileSync(join(folder, "images", "1-1.png"), "utf8")).toBe(image);
   });
 
   test("files put submits and uploads a file, which files get downloads byte for byte", async () => {

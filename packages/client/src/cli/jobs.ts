@@ -1,17 +1,28 @@
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ZerographError } from "../core/errors.ts";
 import { createClient } from "../index.ts";
 import { ImageJobProgressDocument, type ImageJobProgressSubscription } from "../operations/graphql.ts";
 import type { Command } from "./command.ts";
 import { UsageError } from "./exit.ts";
 import { readReadiness } from "./readiness.ts";
+import { sendForJson } from "./rest.ts";
 import { required } from "./settings.ts";
 
 type Step = ImageJobProgressSubscription["imageJobProgress"];
+/** What `GET /v1/async/jobs/{jobId}` answers. */
+type Job = {
+  readonly status: string;
+  readonly errorMessage?: string;
+  readonly data?: { readonly data?: readonly { readonly b64_json: string }[] };
+};
+
+/** Images may be of many megabytes. */
+const IMAGES_MS = 600_000;
 
 /**
  * `jobs watch`: prints each step of an image job, through any interruption, until it ends; `--out` stores its images.
- * Exit status 1 unless it is completed.
+ * Exit status 1 unless it is completed, and its images are stored where they are to be.
  */
 export const command: Command = async ({ words: [what, id, ...rest], options, settings, print }) => {
   if (what !== "watch" || !id || rest.length > 0)
@@ -43,9 +54,29 @@ export const command: Command = async ({ words: [what, id, ...rest], options, se
     stop();
     client.dispose();
   }
-  if (out !== undefined) store(out, id, last?.job?.images ?? []);
-  return last?.status === "COMPLETED" ? 0 : 1;
+  if (last?.status !== "COMPLETED") return 1;
+  if (out !== undefined) {
+    const images = last.job?.images?.map(({ b64Json }) => b64Json);
+    store(
+      out,
+      id,
+      images?.length ? images : await fetchImages(`${settings.url}/v1/async/jobs`, id, credential),
+    );
+  }
+  return 0;
 };
+
+/**
+ * The images of a completed job that its last step came without: with many the graph does not send them, or it could
+ * not read them. Throws why there are none.
+ */
+async function fetchImages(jobs: string, id: string, credential: string): Promise<readonly string[]> {
+  const url = `${jobs}/${encodeURIComponent(id)}`;
+  const { data, errorMessage } = await sendForJson<Job>(url, "status", { credential, timeoutMs: IMAGES_MS });
+  const images = data?.data?.map(({ b64_json: base64 }) => base64) ?? [];
+  if (images.length > 0) return images;
+  throw new ZerographError("images_missing", errorMessage ?? "The gateway has no images of the job.");
+}
 
 function toLine({ at, step, providerAddress, fraction, errorMessage }: Step): string {
   const parts = [
@@ -57,11 +88,11 @@ function toLine({ at, step, providerAddress, fraction, errorMessage }: Step): st
   return parts.filter(Boolean).join("  ");
 }
 
-function store(folder: string, id: string, images: readonly { readonly b64Json: string }[]): void {
+function store(folder: string, id: string, images: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
-  for (const [index, { b64Json }] of images.entries()) {
+  for (const [index, base64] of images.entries()) {
     const path = join(folder, `${id}-${index + 1}.png`);
-    writeFileSync(path, Buffer.from(b64Json, "base64"));
+    writeFileSync(path, Buffer.from(base64, "base64"));
     console.error(`Stored ${path}`);
   }
 }
