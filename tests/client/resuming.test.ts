@@ -1,5 +1,5 @@
 // @module-tag large
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type ClientOptions,
   createClientWith,
@@ -256,16 +256,36 @@ describe.each(TRANSPORTS)("a subscription over %s", (_, openTransport) => {
     await expect(over).rejects.toBeInstanceOf(ZerographError);
   });
 
-  test("waits for a slow reader at the server, and then continues without a gap", async () => {
+  test.each([10, 1, 0])(
+    "waits for a slow reader at the server while %d events wait, and then continues without a gap",
+    async (maxWaiting) => {
+      const { events, client } = await connect();
+      const subscription = client.subscribe<KeysData, object>(KEYS, {}, { maxWaiting });
+      await until(() => subscription.state === "live");
+      await events.emit(20);
+      await until(() => subscription.state === "reconnecting");
+      const received: string[] = [];
+      void collect(subscription, received);
+      await until(() => received.length === 20);
+      expect(received).toEqual(events.emitted);
+    },
+  );
+
+  test("takes undefined for the default and Infinity for no limit, and refuses what is no number", async () => {
     const { events, client } = await connect();
-    const subscription = client.subscribe<KeysData, object>(KEYS, {}, { maxWaiting: 10 });
+    const unlimited = { maxPauseMs: Infinity, giveUpAfterMs: Infinity, minPauseMs: undefined };
+    const timer = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => timer.mockRestore());
+    const options = { silentMs: Infinity, maxWaiting: Infinity, retry: unlimited } as SubscribeOptions;
+    const subscription = client.subscribe<KeysData, object>(KEYS, {}, options);
     await until(() => subscription.state === "live");
-    await events.emit(60);
-    await until(() => subscription.state === "reconnecting");
-    const received: string[] = [];
-    void collect(subscription, received);
-    await until(() => received.length === 60);
-    expect(received).toEqual(events.emitted);
+    await events.emit(1);
+    expect(await subscription.next()).toMatchObject({ done: false });
+    // Node runs a timer at once whose time is longer than timers can be.
+    const times = timer.mock.calls.map(([, ms = 0]) => ms);
+    expect(times.filter((ms) => !(ms <= 2_147_483_647))).toEqual([]);
+    for (const wrong of [{ silentMs: -1 }, { maxWaiting: Number.NaN }, { retry: { minPauseMs: -1 } }])
+      expect(() => client.subscribe(KEYS, {}, wrong)).toThrow(RangeError);
   });
 
   test("of a field without cursors ends when its connection is lost, or continues with a gap if that is allowed", async () => {

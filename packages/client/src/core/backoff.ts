@@ -22,6 +22,14 @@ export function pauseMs(failures: number, { minPauseMs, maxPauseMs }: Required<R
   return fullMs * (0.5 + Math.random() / 2);
 }
 
+/** Timers with a longer time run at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/** A timer that takes any time, `Infinity` too: what is longer than timers can be runs after their longest. */
+export function startTimer(callback: () => void, ms: number): ReturnType<typeof setTimeout> {
+  return setTimeout(callback, Math.min(ms, MAX_TIMER_MS));
+}
+
 type Listening = {
   addEventListener?(type: "online", listener: () => void): void;
   removeEventListener?(type: "online", listener: () => void): void;
@@ -38,7 +46,7 @@ export function wake(ms: number, callback: () => void): () => void {
     cancel();
     callback();
   };
-  const timer = setTimeout(run, ms);
+  const timer = startTimer(run, ms);
   events.addEventListener?.("online", run);
   return cancel;
 }

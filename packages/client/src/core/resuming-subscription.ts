@@ -1,4 +1,4 @@
-import { pauseMs, RETRY_DEFAULTS, type RetryOptions, wake } from "./backoff.ts";
+import { pauseMs, wake } from "./backoff.ts";
 import { Connection } from "./connection.ts";
 import { declaresAfter, type Operation, rootFieldOf } from "./document.ts";
 import { EventsLost, ZerographError } from "./errors.ts";
@@ -9,6 +9,7 @@ import { ReplayEnd } from "./replay-end.ts";
 import { SeenIds } from "./seen-ids.ts";
 import { startsWithState } from "./snapshot-fields.ts";
 import type { SubscribeOptions, Subscription } from "./subscribe-options.ts";
+import { limitsOf, type SubscriptionLimits } from "./subscription-limits.ts";
 import { Observed, type SubscriptionState } from "./subscription-state.ts";
 import type { GraphResult, Transport } from "./transport.ts";
 
@@ -24,9 +25,8 @@ export class ResumingSubscription<T> implements Subscription<T> {
   readonly #parts: SubscriptionParts;
   readonly #operation: Operation;
   readonly #options: SubscribeOptions;
-  readonly #retry: Required<RetryOptions>;
+  readonly #limits: SubscriptionLimits;
   readonly #canResume: boolean;
-  readonly #maxWaiting: number;
   readonly #state = new Observed<SubscriptionState>("connecting");
   readonly #seen = new SeenIds();
   readonly #stopped = new AbortController();
@@ -48,9 +48,8 @@ export class ResumingSubscription<T> implements Subscription<T> {
     this.#parts = parts;
     this.#operation = operation;
     this.#options = options;
-    this.#retry = { ...RETRY_DEFAULTS, ...options.retry };
+    this.#limits = limitsOf(options);
     this.#canResume = declaresAfter(operation.query);
-    this.#maxWaiting = options.maxWaiting ?? 1_000;
     this.#cursor = options.after ?? null;
     this.#takenCursor = this.#cursor;
     this.#events = new PushIterator({
@@ -109,7 +108,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
       if (isReplay) this.#replay.start();
     };
     this.#connection = new Connection(this.#parts.transport, () => this.#prepare(), {
-      silentMs: this.#options.silentMs ?? 30_000,
+      silentMs: this.#limits.silentMs,
       report: {
         opened: onOpened,
         result: (result) => this.#onResult(result),
@@ -153,7 +152,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
     this.#replay.saw(at);
     if (event.id !== undefined && !this.#seen.add(event.id)) return;
     this.#events.push(event);
-    if (this.#events.waiting >= this.#maxWaiting) this.#pause();
+    if (this.#events.waiting >= this.#limits.maxWaiting) this.#pause();
   }
 
   /** Gives up the connection: what the reader cannot take yet waits at the server. */
@@ -167,13 +166,14 @@ export class ResumingSubscription<T> implements Subscription<T> {
 
   #onTaken({ cursor }: LiveEvent<T>): void {
     this.#takenCursor = cursor ?? this.#takenCursor;
-    if (!this.#isPaused || this.#events.waiting > this.#maxWaiting / 2) return;
+    if (!this.#isPaused || this.#events.waiting > this.#limits.maxWaiting / 2) return;
     this.#isPaused = false;
     this.#connect(true);
   }
 
   #onFailure({ error, canRetry, retryAfterMs = 0 }: Failure): void {
-    const { maxPauseMs, giveUpAfterMs } = this.#retry;
+    const { retry } = this.#limits;
+    const { maxPauseMs, giveUpAfterMs } = retry;
     if ((this.#connection?.openMs ?? 0) > Math.min(maxPauseMs, giveUpAfterMs)) {
       this.#failures = 0;
       this.#lostAtMs = undefined;
@@ -186,7 +186,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
       return;
     }
     this.#state.set(this.#wasOpened ? "reconnecting" : "connecting");
-    const waitMs = Math.max(pauseMs(++this.#failures, this.#retry), Math.min(retryAfterMs, maxPauseMs));
+    const waitMs = Math.max(pauseMs(++this.#failures, retry), Math.min(retryAfterMs, maxPauseMs));
     this.#cancelWake = wake(waitMs, () => this.#connect(this.#isReplay()));
   }
 

@@ -1,3 +1,5 @@
+import { startTimer } from "./backoff.ts";
+
 /** Notices that a connection is silent: a peer that vanished, or a machine that slept, closes no socket. */
 export class SilenceWatch {
   readonly #silentMs: number;
@@ -28,7 +30,7 @@ export class SilenceWatch {
 
   /** One timer at a time, whatever arrives in between. */
   #arm(ms: number): void {
-    this.#timer = setTimeout(() => {
+    this.#timer = startTimer(() => {
       const leftMs = this.#heardAtMs + this.#silentMs - Date.now();
       if (leftMs <= 0) this.#onSilent();
       else this.#arm(leftMs);

@@ -19,7 +19,10 @@ export type SubscribeOptions = {
    * heartbeat every 12 s.
    */
   readonly silentMs?: number;
-  /** How many events wait for a slow reader before the connection is given up until it has caught up. Default: 1,000. */
+  /**
+   * How many events wait for a slow reader before the connection is given up until it has caught up. Default: 1,000; 0
+   * is the same as 1.
+   */
   readonly maxWaiting?: number;
 };
 
