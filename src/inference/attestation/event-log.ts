@@ -1,21 +1,23 @@
 import { createHash } from "node:crypto";
 import type { LogEvent } from "./attestation-report.ts";
 
-/** The type of the events that the software of the virtual machine adds; their digests can be recomputed. */
+/** The type of the events that the software of the virtual machine adds. */
 const RUNTIME_EVENT = 134_217_729;
 const RUNTIME_REGISTER = 3;
 const REGISTER_BYTES = 48;
 
 /**
  * Replays the events of the runtime register from zeros (facts: evidence 2). Undefined if an event's digest is not of its
- * name and payload, so that the names and payloads of a log can only be trusted if the result equals RTMR3.
+ * type, name and payload, or also of others, so that the names and payloads of a log can only be trusted if the result
+ * equals RTMR3. No event is left out, whatever its type: the software may have the composition of another program
+ * measured, and its own then be listed as something else.
  */
 export function replayRuntimeLog(events: readonly LogEvent[]): Buffer | undefined {
   let register = Buffer.alloc(REGISTER_BYTES);
   for (const event of events) {
     if (event.imr !== RUNTIME_REGISTER) continue;
     const digest = Buffer.from(event.digest, "hex");
-    if (event.event_type === RUNTIME_EVENT && !digest.equals(digestOf(event))) return undefined;
+    if (!isReadOneWay(event) || !digest.equals(digestOf(event))) return undefined;
     register = sha384(register, digest);
   }
   return register;
@@ -23,11 +25,16 @@ export function replayRuntimeLog(events: readonly LogEvent[]): Buffer | undefine
 
 /** The hash of the composition that the virtual machine runs; undefined if the log does not name exactly one. */
 export function composeHashOf(events: readonly LogEvent[]): string | undefined {
-  const found = events.filter(
-    ({ imr, event, event_type: type }) =>
-      imr === RUNTIME_REGISTER && type === RUNTIME_EVENT && event === "compose-hash",
+  const [found, ...others] = events.filter(
+    ({ imr, event }) => imr === RUNTIME_REGISTER && event === "compose-hash",
   );
-  return found.length === 1 ? found[0]?.event_payload.toLowerCase() : undefined;
+  const isOne = found?.event_type === RUNTIME_EVENT && others.length === 0;
+  return isOne ? found.event_payload.toLowerCase() : undefined;
+}
+
+/** Whether the name ends at the colon after it, as no name that contains one does, and the payload is all hexadecimal. */
+function isReadOneWay({ event, event_payload: payload }: LogEvent): boolean {
+  return !event.includes(":") && event.isWellFormed() && /^([0-9a-fA-F]{2})*$/.test(payload);
 }
 
 function digestOf({ event_type: type, event, event_payload: payload }: LogEvent): Buffer {
