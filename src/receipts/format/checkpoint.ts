@@ -14,6 +14,7 @@ const ID_BYTES = 4;
 const SIGNATURE_BYTES = 64;
 const ROOT_BYTES = 32;
 const MAX_NOTE_CHARACTERS = 65_536;
+const MAX_ARGUMENTS = 8_192;
 const SIGNATURE_PREFIX = "— ";
 
 /** The text of a checkpoint: what is signed. */
@@ -97,7 +98,11 @@ export function verifySignature(signature: Uint8Array, bytes: Uint8Array, public
 
 /** Standard base64, padded. */
 export function encodeBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
+  let text = "";
+  // An image has more bytes than a function takes arguments.
+  for (let at = 0; at < bytes.length; at += MAX_ARGUMENTS)
+    text += String.fromCharCode(...bytes.subarray(at, at + MAX_ARGUMENTS));
+  return btoa(text);
 }
 
 /** Reads standard base64; undefined for any other text, such as one with another padding. */
