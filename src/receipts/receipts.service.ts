@@ -12,7 +12,12 @@ import {
   planConsistency,
   planInclusion,
 } from "./format/merkle-log.ts";
-import type { ProviderSignature, ReceiptBundle, ReceiptLogProof } from "./format/proof-bundle.ts";
+import {
+  type ProviderSignature,
+  type ReceiptBundle,
+  type ReceiptLogProof,
+  statesSignature,
+} from "./format/proof-bundle.ts";
 import { type Receipt, receiptBytes, receiptLeafHash } from "./format/receipt.ts";
 import type { ReceiptKey } from "./receipt-key.ts";
 import {
@@ -74,8 +79,10 @@ export class ReceiptsService {
     const { queries, signatureOf } = this.#dependencies;
     const [signed] = await this.byRequests(reach, [requestId]);
     if (signed?.log) {
-      const signature = await signatureOf(signed.receipt.account, requestId);
-      return { ...signed, log: signed.log, provider_signature: signature ?? null };
+      const { receipt, log } = signed;
+      const signature = await signatureOf(receipt.account, requestId);
+      const isStated = signature !== undefined && statesSignature(receipt, signature);
+      return { ...signed, log, provider_signature: isStated ? signature : null };
     }
     if (signed || (await isExpected(queries, reach, requestId))) throw this.#pending();
     throw new AppError("receipt_not_found", "There is no receipt for this request.");

@@ -10,6 +10,8 @@ import { type Finding, failed, notChecked, passed } from "./check.ts";
 const NONE = "The bundle has no signature of the provider.";
 const REMOVED =
   "The receipt states that the provider signed its answer, but the bundle does not have the signature.";
+type Images = readonly { readonly b64_json: string }[];
+
 const OTHER_FORM = "The signed text has no hash that can be compared.";
 
 /** Whether the provider's signature is of its text and of the signer in the receipt, and the receipt is of that text. */
@@ -42,7 +44,9 @@ export function checkSignedAnswer(bundle: Bundle, answer: Uint8Array | undefined
   const images = answer && imageHashes(answer);
   if (images && images.length === response.length && images.every((hash, at) => hash === response[at]))
     return passed("The provider signed the images in the file.");
-  if (signed.form === "image_hashes" && !answer)
+  // One image has the form of a whole answer; what is not counted in units is none.
+  const mayBeImages = signed.form === "image_hashes" || bundle.receipt.usage.units !== null;
+  if (mayBeImages && !answer)
     return notChecked("The provider signed images: the file with the answer is needed.");
   if (bundle.receipt.hashes.answered === null)
     return notChecked("The receipt has no hash of the provider's answer.");
@@ -75,11 +79,12 @@ function commit({ salt }: Receipt, hash: Uint8Array): string {
   return commitment(hexToBytes(salt), hash);
 }
 
-/** SHA-256 of each decoded image; undefined for an answer without images. */
+/** SHA-256 of each decoded image of an answer or of a completed job; undefined if there are none. */
 function imageHashes(answer: Uint8Array): readonly string[] | undefined {
   try {
-    const { data } = JSON.parse(new TextDecoder().decode(answer)) as { data: { b64_json: string }[] };
-    return data.map(({ b64_json }) => bytesToHex(sha256(decodeBase64(b64_json) ?? new Uint8Array())));
+    const { data } = JSON.parse(new TextDecoder().decode(answer)) as { data: Images | { data: Images } };
+    const images = "data" in data ? data.data : data;
+    return images.map(({ b64_json }) => bytesToHex(sha256(decodeBase64(b64_json) ?? new Uint8Array())));
   } catch {
     return undefined;
   }

@@ -1,6 +1,15 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type Checkpoint, type NoteKey, openCheckpoint } from "./checkpoint.ts";
 import { verifyInclusion } from "./merkle-log.ts";
-import { type Receipt, readHex, receiptBytes, receiptLeafHash, verifyReceipt } from "./receipt.ts";
+import {
+  commitment,
+  type Receipt,
+  readHex,
+  receiptBytes,
+  receiptLeafHash,
+  verifyReceipt,
+} from "./receipt.ts";
 
 /** Where a receipt is in the log, with the proof and the signed head that it leads to. */
 export type ReceiptLogProof = {
@@ -51,6 +60,15 @@ export function verifyBundle(bundle: ReceiptBundle, key: NoteKey): BundleVerdict
   } catch {
     return { isSigned: false, isIncluded: false, checkpoint: undefined };
   }
+}
+
+/** Whether a receipt states this signature of the provider: one that was fetched later proves nothing of the receipt. */
+export function statesSignature(
+  { salt, evidence }: Receipt,
+  { text, signing_address: signer }: ProviderSignature,
+): boolean {
+  if (!evidence || evidence.signer !== signer) return false;
+  return evidence.text === commitment(hexToBytes(salt), sha256(utf8ToBytes(text)));
 }
 
 function isIncluded({ receipt, log }: ReceiptBundle, { size, root }: Checkpoint): boolean {
