@@ -101,6 +101,21 @@ test("an answer that is stopped or breaks off links to its request, also after a
   expect(await details.first().getAttribute("href")).toBe(`/dashboard/requests/${REQUEST_ID}`);
 });
 
+test("an answer whose stream ends without [DONE] is shown as cut off, and can be sent again", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  let isFirst = true;
+  const page = await open((response) => {
+    response.end(part("The sea") + (isFirst ? "" : "data: [DONE]\n\n"));
+    isFirst = false;
+  });
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText("answer_cut_off").waitFor();
+  expect(await page.getByText("The sea").count()).toBe(1);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("button", { name: /^Regenerate/ }).waitFor();
+  expect(await page.getByText("answer_cut_off").count()).toBe(0);
+});
+
 test("the focus goes to the composer after an answer is stopped or complete, and to the answer that comes again", async (context) => {
   if (!dashboard().browser) return context.skip();
   const streams: ServerResponse[] = [];

@@ -1,7 +1,9 @@
 /** Why a request failed, as it is shown at its answer and kept with it. */
 export type Failure = {
-  /** The code of the API, such as `insufficient_balance`; `network` without an answer, `unreadable_answer` for one of another
-   * shape. */
+  /**
+   * The code of the API, such as `insufficient_balance`; `network` without an answer, `answer_cut_off` for one that ended
+   * early, `unreadable_answer` for one of another shape.
+   */
   readonly code: string;
   readonly message: string;
   readonly param?: string | undefined;
@@ -104,7 +106,8 @@ export function adviceFor({ code, param }: Failure): Advice | undefined {
   if (LATER.has(code))
     return { text: "Try again in a moment.", to: "/providers", link: "See the providers", mayRetry: true };
   if (code === "content_policy_violation") return { text: "Change the question." };
-  if (code === "network") return { text: "Check your connection, then send it again.", mayRetry: true };
+  if (code === "network" || code === "answer_cut_off")
+    return { text: "Check your connection, then send it again.", mayRetry: true };
   if (code === "invalid_body" || code === "invalid_parameter")
     return {
       text: param ? `Correct ${param}, then send it again.` : "Correct the parameters, then send it again.",

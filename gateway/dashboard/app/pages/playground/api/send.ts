@@ -1,5 +1,5 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { failureIn, RequestFailed } from "./failure.ts";
+import { type Failure, failureIn, RequestFailed } from "./failure.ts";
 import { type ApiRequest, toFetch } from "./request.ts";
 
 /** Sends a request. Throws `RequestFailed` for an answer other than 2xx, and a `TypeError` without a network. */
@@ -15,12 +15,17 @@ export async function send(request: ApiRequest, key: string, signal: AbortSignal
   throw new RequestFailed(failure);
 }
 
+const CUT_OFF: Failure = {
+  code: "answer_cut_off",
+  message: "The answer ended before it was complete.",
+};
+
 /**
- * The events of a streamed answer, as JSON, until `[DONE]` or the end. Throws `RequestFailed` for an event with an
- * error. Returning early ends the request.
+ * The events of a streamed answer, as JSON, until `[DONE]`. Throws `RequestFailed` for an event with an error, and for an
+ * answer that ends without `[DONE]`: a proxy may end it as if it were whole. Returning early ends the request.
  */
 export async function* eventsOf(response: Response): AsyncGenerator<unknown, void> {
-  if (!response.body) return;
+  if (!response.body) throw new RequestFailed(CUT_OFF);
   const events = response.body
     .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array<ArrayBuffer>, string>)
     .pipeThrough(new EventSourceParserStream())
@@ -28,7 +33,8 @@ export async function* eventsOf(response: Response): AsyncGenerator<unknown, voi
   try {
     for (;;) {
       const { done, value } = await events.read();
-      if (done || value.data === "[DONE]") return;
+      if (done) throw new RequestFailed(CUT_OFF);
+      if (value.data === "[DONE]") return;
       const event: unknown = JSON.parse(value.data);
       const failure = failureIn(event);
       if (failure) throw new RequestFailed(failure);
