@@ -276,7 +276,8 @@ describe.each(TRANSPORTS)("a subscription over %s", (_, openTransport) => {
     const unlimited = { maxPauseMs: Infinity, giveUpAfterMs: Infinity, minPauseMs: undefined };
     const timer = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timer.mockRestore());
-    const options = { silentMs: Infinity, maxWaiting: Infinity, retry: unlimited } as SubscribeOptions;
+    const retry = unlimited as unknown as NonNullable<SubscribeOptions["retry"]>;
+    const options = { silentMs: Infinity, maxWaiting: Infinity, retry };
     const subscription = client.subscribe<KeysData, object>(KEYS, {}, options);
     await until(() => subscription.state === "live");
     await events.emit(1);
