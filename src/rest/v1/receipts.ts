@@ -85,7 +85,10 @@ const BUNDLE = z
     provider_signature: z
       .strictObject({ text: z.string(), signature: z.string(), signing_address: address.nullable() })
       .nullable()
-      .meta({ description: "The provider's signature of its answer; null unless it was fetched before the receipt was written." }),
+      .meta({
+        description:
+          "The provider's signature of its answer; null unless it was fetched before the receipt was written.",
+      }),
   })
   .meta({ id: "ReceiptBundle" });
 
