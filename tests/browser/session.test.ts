@@ -154,12 +154,12 @@ test("a refusal, an outage and an answer with status 500 leave the session as it
   expect(await endedNotice(page).count()).toBe(0);
 });
 
-test.each([
+test.for([
   ["accounts", "viewer"],
   ["chain", "network"],
-])(
+] as const)(
   "a page that is loaded while the %s subgraph is away says so, and comes by itself when it is back",
-  async (subgraph, field, context) => {
+  async ([subgraph, field], context) => {
     if (!dashboard().browser) return context.skip();
     const { page } = await dashboard().signedIn();
     await page.route("**/graphql", async (route) => {
