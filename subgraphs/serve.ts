@@ -11,12 +11,12 @@ import { abortSignalOf } from "../src/rest/http/request-facts.ts";
 import { traceRequests } from "../src/rest/http/trace-requests.ts";
 import { type Caller, identifyCaller, socketCredential, type Trust, UnknownRouter } from "./shared/caller.ts";
 import { type Context, createContext } from "./shared/context.ts";
+import { formatErrors } from "./shared/error-format.ts";
 import { RoutedSocket } from "./shared/events/errors-as-events.ts";
 import { toGraphFailure } from "./shared/failures.ts";
 import { RoutedOperations } from "./shared/routed-operations.ts";
 import type { Subgraph } from "./shared/schema/build-subgraph.ts";
 import { interpretedIn } from "./shared/schema/interpreted-operations.ts";
-import { formatErrors } from "./shared/variable-errors.ts";
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
 const KEEP_ALIVE_MS = 10_000;

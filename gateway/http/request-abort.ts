@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { whenClosed } from "../../src/rest/http/when-closed.ts";
+import { whenClosed } from "../../src/kernel/async/when-closed.ts";
 
 /** The client disconnected before it received its response. Not an error. */
 export class ClientLeft extends Error {

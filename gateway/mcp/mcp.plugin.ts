@@ -3,11 +3,11 @@ import { createMcpHandler, isJSONRPCRequest } from "@modelcontextprotocol/server
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../../src/app.ts";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { whenClosed } from "../../src/kernel/async/when-closed.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { Slot } from "../../src/kernel/slot.ts";
 import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
-import { whenClosed } from "../../src/rest/http/when-closed.ts";
 import type { Graph } from "../federation/graph.ts";
 import type { TrustedDocuments } from "../federation/policy/trusted-documents.ts";
 import { OperationAccount } from "../graph/operation-account.ts";

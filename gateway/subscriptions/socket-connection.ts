@@ -16,7 +16,7 @@ type ConnectionOptions = {
   /** The turns shared by the messages of all connections. */
   readonly turns: Turns;
   readonly report: (error: unknown) => void;
-  /** Called with the id that graphql-ws has of an operation that the client completes. */
+  /** Called with the graphql-ws id of an operation that the client completes. */
   readonly completed: (id: string) => void;
 };
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
+import { whenClosed } from "../../src/kernel/async/when-closed.ts";
 import { limitUnreadEnd, resetConnection } from "../../src/rest/http/reset-connection.ts";
-import { whenClosed } from "../../src/rest/http/when-closed.ts";
 
 /** How a streaming connection is kept alive and given up. */
 export type StreamingResponseOptions = {

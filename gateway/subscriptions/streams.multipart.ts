@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
+import { whenClosed } from "../../src/kernel/async/when-closed.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
-import { whenClosed } from "../../src/rest/http/when-closed.ts";
 import type { OperationPayload } from "../federation/policy/policy.ts";
 import { showError } from "../federation/policy/refusals.ts";
 import { sendErrors } from "../graph/graph-errors.ts";

@@ -27,7 +27,7 @@ type SocketOperation = { readonly memory: OperationMemory; readonly abort: Abort
 type Extra = {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
-  /** Its operations in progress, by the ids that graphql-ws has of them. */
+  /** Its operations in progress, by their ids in graphql-ws. */
   readonly operations: TransientMap<string, SocketOperation>;
   account?: OperationAccount;
   replayKey?: StreamContext["replayKey"];

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BlockList } from "node:net";
+import { whenClosed } from "../kernel/async/when-closed.ts";
 import { Slot } from "../kernel/slot.ts";
 import type { Principal } from "../keys/auth/principal.ts";
 import { hopOf, networkOf, sourceAddress } from "../keys/auth/source-address.ts";
@@ -28,8 +29,7 @@ export class RequestMemory {
     if (known) return known;
     const lease = this.#budget.open(this.#owners.get(request) ?? this.#addressOf(request));
     this.#leases.set(request, lease);
-    if (response.closed) lease.release();
-    else response.once("close", () => lease.release());
+    whenClosed(response, () => lease.release());
     return lease;
   }
 

@@ -21,7 +21,7 @@ async function failQuery(page: Page, name: string): Promise<void> {
   );
 }
 
-test("a list that is left open over midnight shows the dates of what is of yesterday then", async (context) => {
+test("a list that is left open over midnight dates the entries of the day before", async (context) => {
   if (!dashboard().browser) return context.skip();
   await chat();
   // The clock begins in the last minute of a day: the sign-in has the time of the gateway.
@@ -38,7 +38,7 @@ test("a list that is left open over midnight shows the dates of what is of yeste
   await expect.poll(() => time.innerText()).toMatch(/^\d{1,2} [A-Z][a-z]{2}, \d\d:\d\d:\d\d$/);
 });
 
-test("the last hours and days of a page that is left open are those before now", async (context) => {
+test("the last hours and days of a page that is left open move with the clock", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();
   await page.clock.install();
@@ -62,7 +62,7 @@ test("the last hours and days of a page that is left open are those before now",
   }
 });
 
-test("a page that is read again and again is not while it is hidden, and is once it is shown", async (context) => {
+test("a polled page reads nothing while it is hidden, and reads again once it is shown", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();
   await page.clock.install();
@@ -92,7 +92,7 @@ test("a page that is read again and again is not while it is hidden, and is once
   }
 });
 
-test("the page of the node says that the gateway is away, and not that its reader may not read it", async (context) => {
+test("the page of the node reports an unreachable gateway, not a missing permission", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();
   await failQuery(page, "Node");

@@ -68,7 +68,7 @@ async function zerograph(words: readonly string[], env: Environment = {}, cwd = 
   return start(words, env, { cwd }).ended;
 }
 
-/** A server that answers every request in the same way, and takes sockets if it is told how; its origin. */
+/** A server that answers every request in the same way, and accepts WebSockets if given a handler. Returns its origin. */
 async function startServer(answer: RequestListener, take?: (socket: WebSocket) => void): Promise<string> {
   const server = createServer(answer).listen(0, "127.0.0.1");
   if (take) new WebSocketServer({ server }).on("connection", take);

@@ -121,7 +121,7 @@ describe("an error of the caller's own credential function", () => {
 describe("a credential function that does not return", () => {
   const never = () => new Promise<string>(() => {});
 
-  test("keeps no query, mutation or part longer than its timeout, and nothing is sent", async () => {
+  test("delays no query, mutation or part beyond its timeout, and nothing is sent", async () => {
     const { url, requests } = await startServer(OK);
     const client = createClient({ url, credential: never });
     const options = { timeoutMs: 50 };

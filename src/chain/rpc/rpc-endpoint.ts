@@ -91,7 +91,7 @@ export class RpcEndpoint {
     return this.#clock.monotonicMs() < this.#behindUntilMs;
   }
 
-  /** Uses the endpoint after the others for so long. `byBlocks` is how many blocks it lacks. */
+  /** Tries the other endpoints first for `forMs`. `byBlocks` is the number of blocks that this one lacks. */
   postpone(forMs: number, byBlocks: bigint): void {
     const now = this.#clock.monotonicMs();
     const isNews = now - this.#behindUntilMs > forMs;

@@ -32,7 +32,7 @@ export function composeHashOf(events: readonly LogEvent[]): string | undefined {
   return isOne ? found.event_payload.toLowerCase() : undefined;
 }
 
-/** Whether the name ends at the colon after it, as no name that contains one does, and the payload is all hexadecimal. */
+/** Whether the name has no colon of its own, which would make its end ambiguous, and the payload is all hexadecimal. */
 function isReadOneWay({ event, event_payload: payload }: LogEvent): boolean {
   return !event.includes(":") && event.isWellFormed() && /^([0-9a-fA-F]{2})*$/.test(payload);
 }

@@ -113,7 +113,7 @@ class Work {
     return true;
   }
 
-  /** Runs a transaction that no other worker may take the batch over before. Throws `LeaseLost` if one has. */
+  /** Runs a transaction during which no other worker can take the batch over. Throws `LeaseLost` if one has. */
   #whileLeased(work: (tx: Transaction) => Promise<void>): Promise<void> {
     return this.#dependencies.database.transaction(async (tx) => {
       await requireLeased(tx, { lease: this.#lease });

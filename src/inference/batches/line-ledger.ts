@@ -203,7 +203,7 @@ export class LineLedger {
   }
 }
 
-/** Lets no other worker take a batch over before the transaction ends. Throws `LeaseLost` if one has. */
+/** Prevents other workers from taking a batch over before the transaction ends. Throws `LeaseLost` if one has. */
 export async function requireLeased(tx: Transaction, { lease }: Pick<LeasedBatch, "lease">): Promise<void> {
   if (await shareLeased(tx, lease.job)) return;
   lease.interrupt();

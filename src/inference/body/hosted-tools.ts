@@ -1,5 +1,5 @@
 import { isText } from "./elided-text.ts";
-import { PART_MEMBERS, refuseOtherSpellings, TOOL_MEMBERS } from "./field-spelling.ts";
+import { PART_MEMBERS, refuseOtherCase, TOOL_MEMBERS } from "./field-case.ts";
 import { type Fields, fieldsOf } from "./fields.ts";
 import { invalidField } from "./invalid-field.ts";
 import { eachPart, FILES } from "./message-parts.ts";
@@ -30,7 +30,7 @@ export function refuseHosted(body: Fields): void {
   for (const [at, tool] of entriesOf(tools)) refuseHostedTool(fieldsOf(tool), `tools.${at}`);
   for (const { tool, path } of toolsInMessages(body)) refuseHostedTool(fieldsOf(tool), path);
   for (const [at, message] of entriesOf(messages)) {
-    refuseOtherSpellings(fieldsOf(message), (name) => PART_MEMBERS.has(name), `messages.${at}`);
+    refuseOtherCase(fieldsOf(message), (name) => PART_MEMBERS.has(name), `messages.${at}`);
     const { content, audio } = fieldsOf(message);
     refuseIds(content, `messages.${at}.content`);
     if (fieldsOf(audio).id != null)
@@ -49,7 +49,7 @@ function unsupportedTool(type: unknown): string {
 }
 
 function refuseHostedTool(tool: Fields, path: string): void {
-  refuseOtherSpellings(tool, (name) => TOOL_MEMBERS.has(name), path);
+  refuseOtherCase(tool, (name) => TOOL_MEMBERS.has(name), path);
   const { type } = tool;
   if (typeof type === "string" && CLIENT_TYPES.test(type)) return;
   if (type != null)
@@ -64,11 +64,11 @@ function refuseHostedTool(tool: Fields, path: string): void {
 function refuseIds(content: unknown, path: string): void {
   const isKnown = (name: string) => PART_MEMBERS.has(name);
   eachPart(content, path, (part, place) => {
-    refuseOtherSpellings(part, isKnown, place);
+    refuseOtherCase(part, isKnown, place);
     refuseId(part, place);
     for (const name of FILES) {
       const file = fieldsOf(part[name]);
-      refuseOtherSpellings(file, isKnown, `${place}.${name}`);
+      refuseOtherCase(file, isKnown, `${place}.${name}`);
       refuseId(file, `${place}.${name}`);
     }
   });

@@ -19,7 +19,7 @@ import { pathToLoneSurrogate } from "../../kernel/text/lone-surrogate.ts";
 import { parseMeasured } from "../../kernel/text/safe-json.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ElidedTexts, ElidedTokens, MIN_LONGEST } from "./elided-text.ts";
-import { refuseOtherSpellings } from "./field-spelling.ts";
+import { refuseOtherCase } from "./field-case.ts";
 import { fieldsOf } from "./fields.ts";
 import { invalidField } from "./invalid-field.ts";
 import { isRefusable } from "./refused-fields.ts";
@@ -95,7 +95,7 @@ function longestOf(spans: readonly ValueSpan[], bytes: Buffer): readonly ValueSp
 function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const { shape } = schema as { readonly shape?: object };
   const isKnown = (name: string) => Object.hasOwn(shape ?? {}, name) || isRefusable(name) || READ.has(name);
-  refuseOtherSpellings(fieldsOf(value), isKnown);
+  refuseOtherCase(fieldsOf(value), isKnown);
   refuseUnsupported(value);
   return checkInput(schema, value);
 }

@@ -2,7 +2,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Guardrails } from "../../keys/api-keys/guardrails.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Bodies } from "../body/body-pool.ts";
-import { foldedName } from "../body/field-spelling.ts";
+import { foldedName } from "../body/field-case.ts";
 import type { Fields } from "../body/fields.ts";
 import type { GuardedAnswer, GuardedRequest } from "./guarded-request.ts";
 import { refusedTool } from "./offered-tools.ts";
@@ -89,8 +89,8 @@ function checkBody({ sizeBytes, fields, translated }: GuardedRequest, guardrails
 }
 
 /**
- * The field by which a body has a blocked parameter, as the client sent it: in any letters, since some servers ignore
- * their case. One that is null or false has no effect.
+ * The field by which a body has a blocked parameter, as the client sent it: in any case, since some servers ignore it.
+ * One that is null or false has no effect.
  */
 function blockedField(name: string, fields: Fields, translated: Fields | undefined): string | undefined {
   const isSent = (body: Fields, field: string) =>

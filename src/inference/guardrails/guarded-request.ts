@@ -37,7 +37,7 @@ export function withoutAdded<Request extends { readonly bytes: Buffer; readonly 
   return { ...request, client: { sizeBytes: bytes.length, fields: Object.fromEntries(own) } };
 }
 
-/** The request with its signature verified as by a field `verify_tee`, which a form has as a parameter of the query. */
+/** The request with the field `verify_tee`, which a form sends as a query parameter. */
 export function withVerification<Request extends { readonly guarded: GuardedRequest }>(
   request: Request,
 ): Request & { readonly verifyTee: true } {

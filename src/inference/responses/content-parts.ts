@@ -1,5 +1,5 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
-import { PART_MEMBERS, refuseOtherSpellings } from "../body/field-spelling.ts";
+import { PART_MEMBERS, refuseOtherCase } from "../body/field-case.ts";
 import type { Fields } from "../body/fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { notSupported, type Unsupported } from "./unsupported.ts";
@@ -28,7 +28,7 @@ export function chatContent(
 
 function chatPart(part: unknown, path: string, unsupported: Unsupported): Fields {
   if (!isFields(part)) throw invalidField(path, "must be an object");
-  refuseOtherSpellings(part, (name) => PART_MEMBERS.has(name), path);
+  refuseOtherCase(part, (name) => PART_MEMBERS.has(name), path);
   const { type } = part;
   refuseFileId(part, path, type === "input_image" ? "image_url" : "file_data");
   switch (type) {
@@ -44,7 +44,7 @@ function chatPart(part: unknown, path: string, unsupported: Unsupported): Fields
       return filePart(part, path, unsupported);
     case "input_audio":
       if (!isFields(part.input_audio)) throw invalidField(`${path}.input_audio`, "must be an object");
-      refuseOtherSpellings(part.input_audio, (name) => PART_MEMBERS.has(name), `${path}.input_audio`);
+      refuseOtherCase(part.input_audio, (name) => PART_MEMBERS.has(name), `${path}.input_audio`);
       refuseFileId(part.input_audio, `${path}.input_audio`, "data");
       return { type, input_audio: part.input_audio };
     default:

@@ -1,5 +1,5 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
-import { PART_MEMBERS, refuseOtherSpellings } from "../body/field-spelling.ts";
+import { PART_MEMBERS, refuseOtherCase } from "../body/field-case.ts";
 import type { Fields } from "../body/fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { chatContent, isFields, joinedTexts, refuseFileId, shortTextOf, textOf } from "./content-parts.ts";
@@ -60,7 +60,7 @@ class ItemReader {
 
   read(item: unknown, path: string): void {
     if (!isFields(item)) throw invalidField(path, "must be an object");
-    refuseOtherSpellings(item, (name) => PART_MEMBERS.has(name), path);
+    refuseOtherCase(item, (name) => PART_MEMBERS.has(name), path);
     const { type = "message" } = item;
     if (type === "message") this.#readMessage(item, path);
     else if (type === "reasoning") this.#readReasoning(item, path);

@@ -1,5 +1,5 @@
 import { isText } from "../body/elided-text.ts";
-import { refuseOtherSpellings, TOOL_MEMBERS } from "../body/field-spelling.ts";
+import { refuseOtherCase, TOOL_MEMBERS } from "../body/field-case.ts";
 import type { Fields } from "../body/fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { isFields, shortTextOf } from "./content-parts.ts";
@@ -43,7 +43,7 @@ export function readTools(
 
 function readTool(tool: unknown, path: string, unsupported: Unsupported): Tool {
   if (!isFields(tool)) throw invalidField(path, "must be an object");
-  refuseOtherSpellings(tool, (name) => TOOL_MEMBERS.has(name), path);
+  refuseOtherCase(tool, (name) => TOOL_MEMBERS.has(name), path);
   return tool.type === "namespace"
     ? readNamespace(tool, path, unsupported)
     : readCallable(tool, path, unsupported);
@@ -66,7 +66,7 @@ function readNamespace(namespace: Fields, path: string, unsupported: Unsupported
 }
 
 function readCallable(tool: Fields, path: string, unsupported: Unsupported): CallableTool {
-  refuseOtherSpellings(tool, (name) => TOOL_MEMBERS.has(name), path);
+  refuseOtherCase(tool, (name) => TOOL_MEMBERS.has(name), path);
   const { type, description, parameters, strict, execution } = tool;
   if (type === "tool_search" && execution !== "client")
     throw invalidField(

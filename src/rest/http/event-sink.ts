@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { CacheUse } from "../../inference/answer-cache/cache-request.ts";
 import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
+import { whenClosed } from "../../kernel/async/when-closed.ts";
 import type { ClientExchange } from "../../receipts/client-exchange.ts";
 import { cacheHeaders } from "./cache-headers.ts";
 import { limitUnreadEnd, resetConnection } from "./reset-connection.ts";
-import { whenClosed } from "./when-closed.ts";
 
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 

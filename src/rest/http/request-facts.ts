@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { whenClosed } from "../../kernel/async/when-closed.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { Slot } from "../../kernel/slot.ts";
 import { isRequestId, newRequestId } from "../../kernel/text/ids.ts";
 import type { Route } from "../route.ts";
 import { timesSent } from "./headers.ts";
-import { whenClosed } from "./when-closed.ts";
 
 type RequestIds = { readonly own: string; readonly shown: string };
 

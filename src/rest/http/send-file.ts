@@ -1,10 +1,10 @@
 import type { FastifyReply } from "fastify";
 import { closeSource } from "../../kernel/async/releasing-iterator.ts";
+import { whenClosed } from "../../kernel/async/when-closed.ts";
 import type { MemoryLease } from "../../load/memory-budget.ts";
 import type { Answer } from "./answer.ts";
 import { FilePump, SLICE_BYTES } from "./file-pump.ts";
 import { limitUnreadEnd } from "./reset-connection.ts";
-import { whenClosed } from "./when-closed.ts";
 
 type FileAnswer = Extract<Answer, { kind: "file" }>;
 

@@ -8,7 +8,7 @@ export type SubscriptionLimits = {
   readonly maxWaiting: number;
 };
 
-/** Options that are `undefined` leave the default. Throws a `RangeError` for what is no number from 0 on. */
+/** Options that are `undefined` leave the default. Throws a `RangeError` for anything but a number of at least 0. */
 export function limitsOf({ retry = {}, silentMs, maxWaiting }: SubscribeOptions): SubscriptionLimits {
   const { minPauseMs, maxPauseMs, giveUpAfterMs } = RETRY_DEFAULTS;
   return {
@@ -26,5 +26,5 @@ export function limitsOf({ retry = {}, silentMs, maxWaiting }: SubscribeOptions)
 function numberOf(name: string, given: number | undefined, byDefault: number): number {
   const value = given ?? byDefault;
   if (value >= 0) return value;
-  throw new RangeError(`${name}: ${value} is not a number from 0 on.`);
+  throw new RangeError(`${name}: ${value} is not a number of at least 0.`);
 }

@@ -126,7 +126,7 @@ export class ImageJobsService {
     return holds.commit(placed, () => database.transaction(create), { withdraw });
   }
 
-  /** Cancels a pending job of which nobody knows; one that a worker has begun is charged. False if there is no such job. */
+  /** Cancels a pending job that no client knows of; one that a worker has begun is charged. False if there is no such job. */
   #withdraw(account: string, id: string, requestId: string): Promise<boolean> {
     const { database, holds } = this.#dependencies;
     return database.transaction(async (tx) => {

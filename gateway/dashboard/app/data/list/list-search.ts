@@ -8,7 +8,7 @@ export function parameter<Value>(schema: z.ZodMiniType<Value>) {
   return z.catch(z.optional(schema), undefined);
 }
 
-/** A search parameter with a time as a field for local times has it, in this computer's time zone. */
+/** The time of a search parameter as an input for local times shows it, in this computer's time zone. */
 export function localTime() {
   return parameter(
     z.string().check(

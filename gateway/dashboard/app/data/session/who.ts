@@ -18,7 +18,7 @@ export function addressOf({ data, error }: Who): string | null | undefined {
   return data && error && isAnonymous(error) ? null : undefined;
 }
 
-/** Why the session or the network is not known: that there is no session is no reason for it. */
+/** Why the session or the network could not be read. Having no session is not such a reason. */
 export function reasonUnknown(error: CombinedError): string {
   const other = error.graphQLErrors.find((one) => !isAnonymous({ graphQLErrors: [one] }));
   return other?.message ?? reasonOf(error);

@@ -53,7 +53,7 @@ const schema = z
       issue("secret", "An API key starts with sk-.");
   });
 
-/** Creates a batch from a file, which is checked here first. What is closed before the batch exists, creates none. */
+/** Creates a batch from a file, which is checked here first. Closing the dialog before the batch exists creates none. */
 export function CreateBatch({ onClose }: { onClose(): void }) {
   const navigate = useNavigate();
   const [, createKey] = useMutation(CREATE_KEY);

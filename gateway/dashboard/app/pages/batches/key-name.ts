@@ -1,6 +1,6 @@
 /** Shorter than the name of a key may be, so that lists show it whole. */
 const MAX_CHARACTERS = 64;
-/** What the name of a key cannot have: controls, and characters that are invisible or change the direction of others. */
+/** Characters that the name of a key cannot have: control characters, and those that are invisible or change direction. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
 /** The name of the key that pays for a batch, after the file of its requests, whatever the file is called. */

@@ -91,7 +91,7 @@ function withJson(text: string): string {
   return json === text ? text : `\`\`\`json\n${json}\n\`\`\``;
 }
 
-/** JSON with indents, unless it is so long that most of it is not shown. */
+/** JSON, indented unless it is too long to be shown whole. */
 function formatted(json: string): string {
   if (json.length > MAX_SHOWN) return json;
   try {

@@ -55,13 +55,13 @@ describe.each(Object.entries(BODIES))(
   (at, body) => {
     const path = at as Path;
 
-    test("refuses every field of its own in other letters", async () => {
+    test("refuses each of its own fields in another case", async () => {
       for (const name of Object.keys(body))
         for (const other of new Set([name.toUpperCase(), name.replace("s", "ſ").replace("k", "\u212a")]))
           if (other !== name) await requireRefusal(path, { ...body, [other]: 1 }, other, name);
     });
 
-    test("refuses fields that would be refused, or are not forwarded, in other letters", async () => {
+    test("refuses fields that would be refused, or are not forwarded, in another case", async () => {
       for (const [other, name] of [
         ["Service_Tier", "service_tier"],
         ["Web_Search_Options", "web_search_options"],
@@ -107,7 +107,7 @@ test.each<[Path, object, string, string]>([
     "file_id",
   ],
   ["responses", { input: [{ role: "user", content: "a", Type: "item_reference" }] }, "input.0.Type", "type"],
-])("POST /v1/%s refuses members of tools and messages in other letters: %j", (path, body, field, known) =>
+])("POST /v1/%s refuses members of tools and messages in another case: %j", (path, body, field, known) =>
   requireRefusal(path, { ...BODIES[path], ...body }, field, known),
 );
 
@@ -120,7 +120,7 @@ test("the graph names the field in options", async () => {
   ]);
 });
 
-test("a blocked parameter is blocked in any letters", async () => {
+test("a blocked parameter is blocked in any case", async () => {
   const { secret } = await router().app.apiKeys.create(owner.account, "guarded", {
     blockedParameters: ["seed", "topK"],
   });
