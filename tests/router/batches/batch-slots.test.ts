@@ -66,8 +66,14 @@ test("a worker that lost a batch before its check neither removes nor adds lines
   onTestFinished(() => over.mockRestore());
   const { id } = await client.start(inputOf(numbers(3).map((n) => chatLine(n, MODEL))));
   await opened.promise;
-  // As after an outage of the database: the worker goes on when another one has begun the lines.
-  await app.database.rows(GIVEN_UP, [owner.account]);
+  // As after an outage of the database: the worker goes on when another one has begun the lines. Until then it may renew
+  // its lease, which therefore ends again and again.
+  const [held] = await app.database.rows<{ fence: string }>(FENCE, [owner.account]);
+  const isTaken = async () => {
+    const ended = await app.database.rows(GIVEN_UP_WHILE, [owner.account, held?.fence]);
+    return ended.length === 0;
+  };
+  await until(isTaken);
   const answer = await first.promise;
   const lost = router().logged().split("another worker took over a job").length;
   late.resolve();
@@ -80,5 +86,9 @@ test("a worker that lost a batch before its check neither removes nor adds lines
 const TAKEN = `
   update job set fence = fence + 1, leased_until = now() + interval '1 hour'
   where account = $1::text and state = 'processing' returning 1`;
+const FENCE = "select fence::text as fence from job where account = $1::text and state = 'processing'";
 const GIVEN_UP = `
   update job set leased_until = now() - interval '1 second' where account = $1::text and state = 'processing' returning 1`;
+const GIVEN_UP_WHILE = `
+  update job set leased_until = now() - interval '1 second'
+  where account = $1::text and state = 'processing' and fence = $2::bigint returning 1`;
