@@ -175,8 +175,8 @@ function watchCredential(
     routed.end(reason);
     setTimeout(() => socket.close(FORBIDDEN, reason.message), FINAL_EVENTS_MS).unref();
   });
-  // The socket may have closed while its credential was looked up.
-  if (socket.readyState === socket.CLOSED) stop();
+  // The socket may have begun to close while its credential was looked up.
+  if (socket.readyState !== socket.OPEN) stop();
   else socket.once("close", stop);
   return routed;
 }

@@ -299,6 +299,8 @@ test("the credential of a socket that closed while it was looked up is not watch
   onTestFinished(() => held.mockRestore());
   const watch = vi.spyOn(app.credentialWatch, "watch");
   onTestFinished(() => watch.mockRestore());
+  // Sockets of the tests before may still be open.
+  const before = app.credentialWatch.size;
   const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws");
   await once(socket, "open");
   const payload = { ...router, authorization: `Bearer ${secret}` };
@@ -308,5 +310,5 @@ test("the credential of a socket that closed while it was looked up is not watch
   await once(socket, "close");
   notice();
   await until(() => watch.mock.calls.length === 1);
-  await until(() => app.credentialWatch.size === 0);
+  await until(() => app.credentialWatch.size <= before);
 });
