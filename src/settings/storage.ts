@@ -83,7 +83,8 @@ export const KV_SETTINGS = {
   },
   KV_DATA_WAIT_MS: {
     schema: ms.default(3_600_000),
-    about: "How long to wait for the file of a key-value transaction before the transaction counts as failed",
+    about:
+      "How long a process waits for the file of a key-value transaction, from when it first misses the file, before the transaction counts as failed",
     example: "3600000",
   },
   KV_WHOLE_VALUES: {

@@ -22,6 +22,7 @@ import { encodeStreamData, MAX_U64, type StreamWrite } from "../../src/storage/k
 import { encodeTags } from "../../src/storage/kv/stream-tags.ts";
 import { deleteSubmissions, insertSubmissions } from "../../src/storage/submissions/submissions.store.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import { until } from "../support/until.ts";
 
 const CHAIN = 16_602;
 const ALICE: Hex = `0x${"a1".repeat(20)}`;
@@ -115,13 +116,65 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     const chain = await startChain(await openTestDatabase(kind));
     await chain.submit(ALICE, [set("k", "never")], { isUploaded: false });
     await chain.submit(ALICE, [set("k", "later")]);
+    await chain.submit(ALICE, [set("k", "never, too")], { isUploaded: false });
     const runner = chain.runner();
     await runner.pass();
     expect(await chain.results()).toEqual([]);
     chain.pass(HOUR_MS + 1_000);
-    await chain.runner().pass();
-    expect(await chain.results()).toEqual(["DownloadFailed", "Commit"]);
+    // The second missing file was waited for meanwhile, behind the first one.
+    await until(async () => {
+      await runner.pass();
+      return (await chain.results()).length === 3;
+    });
+    expect(await chain.results()).toEqual(["DownloadFailed", "Commit", "DownloadFailed"]);
     expect(await chain.text("k")).toBe("later");
+  });
+
+  test("a file that a replay of old transactions cannot read at first is waited for", async () => {
+    const chain = await startChain(await openTestDatabase(kind), [OTHER]);
+    await chain.submit(ALICE, [set("k", "read")]);
+    const late = await chain.submit(ALICE, [set("k", "found")], { isUploaded: false });
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual([null, null]);
+    chain.pass(2 * HOUR_MS);
+    await chain.hold([STREAM]);
+    let isDown = true;
+    const runner = chain.runner({
+      read: async (bytes) => {
+        if (isDown) throw new AppError("storage_unavailable", "No node has it.");
+        return bytes;
+      },
+    });
+    await runner.pass();
+    expect(await chain.results()).toEqual([]);
+    isDown = false;
+    chain.upload(late);
+    await until(async () => {
+      await runner.pass();
+      return (await chain.results()).length === 2;
+    });
+    expect(await chain.results()).toEqual(["Commit", "Commit"]);
+    expect(await chain.text("k")).toBe("found");
+  });
+
+  test("a file that is missing behind another one is not looked for in every pass", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    for (let at = 0; at < 10; at++) await chain.submit(ALICE, [set("k", `v${at}`)], { isUploaded: false });
+    const runner = chain.runner();
+    for (let passes = 0; passes < 5; passes++) await runner.pass();
+    // A pass looks for all of them or for none.
+    expect(chain.looked.length % 10).toBe(0);
+  });
+
+  test("a reorged out transaction whose file was missing does not delay the one that takes its place", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "lost")], { isUploaded: false });
+    const runner = chain.runner();
+    await runner.pass();
+    await chain.reorganise(1n);
+    await chain.submit(ALICE, [set("k", "kept")]);
+    await runner.pass();
+    expect(await chain.text("k")).toBe("kept");
   });
 
   test("one account cannot block the streams of others with a file that never arrives", async () => {
@@ -251,11 +304,15 @@ type Submitting = {
 async function startChain(database: Database, held: HeldStreams = "all", keys: ReaderKeys = {}) {
   const files = new Map<bigint, Buffer>();
   const uploaded = new Set<bigint>();
+  const looked: bigint[] = [];
   let next = 0n;
   let ahead = 0;
   let holding = held;
   let branch = 0;
-  const clock: Clock = { now: () => new Date(Date.now() + ahead), monotonicMs: () => performance.now() };
+  const clock: Clock = {
+    now: () => new Date(Date.now() + ahead),
+    monotonicMs: () => performance.now() + ahead,
+  };
   const hold = (streams: HeldStreams) => {
     holding = streams;
     return database.transaction((tx) => openReplay(tx, CHAIN, describeHeld(streams)));
@@ -292,6 +349,8 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
     database,
     kv,
     hold,
+    /** The files that were looked for, in order. */
+    looked,
     upload: (txSeq: bigint) => void uploaded.add(txSeq),
     /** Lets time pass. */
     pass: (ms: number) => {
@@ -350,7 +409,10 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
         { database: own, chainId: CHAIN, clock, log, committed: () => {} },
         { held: holding, keys, dataWaitMs: HOUR_MS },
       );
-      const find = async (txSeqs: readonly bigint[]) => txSeqs.map((txSeq) => fileOf(txSeq, read));
+      const find = async (txSeqs: readonly bigint[]) => {
+        looked.push(...txSeqs);
+        return txSeqs.map((txSeq) => fileOf(txSeq, read));
+      };
       return new ReplayRunner({ database: own, chainId: CHAIN, replay, files: { find }, log });
     },
     async results(): Promise<readonly (string | null)[]> {

@@ -1,3 +1,4 @@
+import QuickLRU from "quick-lru";
 import { PollTimer } from "../../chain/watcher/poll-timer.ts";
 import type { Database } from "../../db/database.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -28,8 +29,8 @@ const POLL_MS = 1_000;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
 
-/** When to retry a missing file. */
-type Wait = { readonly root: Hex; readonly until: number; readonly ms: number };
+/** When to retry a missing file. After a reorg, another block has its sequence number. */
+type Wait = { readonly root: Hex; readonly blockHash: Hex; readonly until: number; readonly ms: number };
 
 /**
  * Replays transactions on streams in the order of the chain. A transaction whose file is missing delays later ones on
@@ -39,7 +40,8 @@ type Wait = { readonly root: Hex; readonly until: number; readonly ms: number };
 export class ReplayRunner {
   readonly #dependencies: Dependencies;
   readonly #timer = new PollTimer();
-  readonly #waits = new Map<bigint, Wait>();
+  /** Bounded, because another process may decide the transactions that wait here. */
+  readonly #waits = new QuickLRU<bigint, Wait>({ maxSize: PAGE * MAX_PAGES });
   #loop: Promise<void> | undefined;
 
   constructor(dependencies: Dependencies) {
@@ -85,7 +87,7 @@ export class ReplayRunner {
   /** Decides the transactions of a page that can be decided, and returns the first that cannot. */
   async #decideAll(pending: readonly PendingTransaction[], waiting: Set<Hex>): Promise<bigint | undefined> {
     const now = performance.now();
-    const due = pending.filter(({ txSeq }) => (this.#waits.get(txSeq)?.until ?? 0) <= now);
+    const due = pending.filter((transaction) => (this.#waitOf(transaction)?.until ?? 0) <= now);
     const found = due.length > 0 ? await this.#dependencies.files.find(due.map(({ txSeq }) => txSeq)) : [];
     const files = new Map(due.map(({ txSeq }, at) => [txSeq, found[at]]));
     let first: bigint | undefined;
@@ -100,15 +102,22 @@ export class ReplayRunner {
       else {
         first ??= txSeq;
         for (const streamId of decodeTags(tags) ?? []) waiting.add(streamId);
-        if (isDue && outcome === "waits") this.#waitFor(transaction, now);
+        // A missing file is not looked for in every pass, even behind another missing one.
+        if (isDue && (outcome === "waits" || !files.get(txSeq))) this.#waitFor(transaction, now);
       }
     }
     return first;
   }
 
-  #waitFor({ txSeq, root }: PendingTransaction, now: number): void {
-    const ms = Math.min((this.#waits.get(txSeq)?.ms ?? FIRST_WAIT_MS / 2) * 2, MAX_WAIT_MS);
-    this.#waits.set(txSeq, { root, until: now + ms, ms });
+  #waitOf({ txSeq, blockHash }: PendingTransaction): Wait | undefined {
+    const wait = this.#waits.get(txSeq);
+    return wait?.blockHash === blockHash ? wait : undefined;
+  }
+
+  #waitFor(transaction: PendingTransaction, now: number): void {
+    const { txSeq, root, blockHash } = transaction;
+    const ms = Math.min((this.#waitOf(transaction)?.ms ?? FIRST_WAIT_MS / 2) * 2, MAX_WAIT_MS);
+    this.#waits.set(txSeq, { root, blockHash, until: now + ms, ms });
   }
 
   async #move(place: ReplayPlace, nextSeq: bigint): Promise<void> {

@@ -1,3 +1,4 @@
+import QuickLRU from "quick-lru";
 import type { Database, Transaction } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -32,6 +33,8 @@ import { decodeTags } from "./stream-tags.ts";
 /** Values up to this size are stored in the database, while those of one transaction stay below the total. */
 const INLINE_BYTES = 16_384;
 const INLINE_TOTAL_BYTES = 1_048_576;
+/** As many as may wait at once; an evicted one waits from the start again. */
+const MAX_MISSED = 10_000;
 
 type Dependencies = {
   readonly database: Database;
@@ -46,7 +49,7 @@ type Dependencies = {
 type Options = {
   readonly held: HeldStreams;
   readonly keys: ReaderKeys;
-  /** How long to wait for the file of a transaction. */
+  /** How long to wait for the file of a transaction, from the first time that this process misses it. */
   readonly dataWaitMs: number;
 };
 
@@ -60,6 +63,11 @@ export type Outcome = "decided" | "waits" | "behind" | "gone";
 export class ReplayService {
   readonly #dependencies: Dependencies;
   readonly #options: Options;
+  /**
+   * When this process first missed the file of a transaction. The time of the submission does not count: a replay from
+   * the beginning would then fail old transactions for good as soon as one read of a storage node fails.
+   */
+  readonly #missedAt = new QuickLRU<string, number>({ maxSize: MAX_MISSED });
 
   constructor(dependencies: Dependencies, options: Options) {
     this.#dependencies = dependencies;
@@ -86,6 +94,8 @@ export class ReplayService {
     const streamIds = decodeTags(pending.tags) ?? [];
     if (streamIds.length === 0 || streamIds.some((id) => !isHeld(held, id)))
       return this.#store(pending, { result: null });
+    // Files that are missed behind a missed file are waited for at the same time.
+    if (!file) this.#missedMs(pending);
     if (streamIds.some((id) => waiting.has(id))) return "behind";
     const rights = await readState(database, chainId, {
       ...{ account: pending.sender, version: pending.txSeq, streamIds },
@@ -158,8 +168,18 @@ export class ReplayService {
   }
 
   async #missing(pending: PendingTransaction): Promise<Outcome> {
-    const waitedMs = this.#dependencies.clock.now().getTime() - pending.seenAt.getTime();
-    return waitedMs < this.#options.dataWaitMs ? "waits" : this.#store(pending, { result: "DownloadFailed" });
+    return this.#missedMs(pending) < this.#options.dataWaitMs
+      ? "waits"
+      : this.#store(pending, { result: "DownloadFailed" });
+  }
+
+  /** For how long the file of a transaction has been missed; the first call begins at 0. */
+  #missedMs({ txSeq, blockHash }: PendingTransaction): number {
+    const key = `${txSeq} ${blockHash}`;
+    const now = this.#dependencies.clock.monotonicMs();
+    const since = this.#missedAt.get(key) ?? now;
+    this.#missedAt.set(key, since);
+    return now - since;
   }
 
   async #claim(pending: PendingTransaction, work: (tx: Transaction) => Promise<void>): Promise<Outcome> {

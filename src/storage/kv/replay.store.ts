@@ -12,7 +12,6 @@ export type PendingTransaction = {
   readonly tags: Hex;
   readonly sender: Hex;
   readonly blockHash: Hex;
-  readonly seenAt: Date;
 };
 
 /** The outcome of a transaction. `result` is null for one whose streams are not held here. */
@@ -88,7 +87,6 @@ export async function listPending(
     tags: row.tags,
     sender: row.transaction_sender,
     blockHash: row.block_hash,
-    seenAt: new Date(Number(row.seen_at_ms)),
   }));
 }
 
@@ -252,15 +250,13 @@ type PendingRow = {
   tags: Hex;
   transaction_sender: Hex;
   block_hash: Hex;
-  seen_at_ms: string;
 };
 
 const UNDECIDED = `left(s.tags, 66) = '${STREAM_DOMAIN}'
   and not exists (select 1 from kv_transaction t where t.chain_id = s.chain_id and t.tx_seq = s.tx_seq)`;
 
 const PENDING = `
-  select s.tx_seq::text as tx_seq, s.root, s.size_bytes::text as size_bytes, s.tags, s.transaction_sender, s.block_hash,
-    floor(extract(epoch from s.seen_at) * 1000)::bigint::text as seen_at_ms
+  select s.tx_seq::text as tx_seq, s.root, s.size_bytes::text as size_bytes, s.tags, s.transaction_sender, s.block_hash
   from submission s
   where s.chain_id = $1::bigint and s.tx_seq >= $2::numeric and ${UNDECIDED}
   order by s.tx_seq limit $3::int`;
