@@ -64,6 +64,17 @@ export class FilesService {
     return (await this.find(ids)).map((file) => requireReadable(requireKnown(file)));
   }
 
+  /**
+   * The file of a root with this size: files that differ only in zeros at their end may share a root, and a submission
+   * may state a false size. Undefined if neither the chain nor a node has it. Throws `storage_unavailable`.
+   */
+  async ofSize(root: Hex, sizeBytes: number): Promise<NodeFile | undefined> {
+    const { node, submissions } = this.#dependencies;
+    const txSeq = await submissions.ofSize(root, sizeBytes);
+    const [file] = await node.find([txSeq === undefined ? { root } : { txSeq }]);
+    return file?.sizeBytes === sizeBytes ? file : undefined;
+  }
+
   /** The nodes of a file's first submission, undefined when the chain has none. */
   async nodesOf(root: Hex): Promise<readonly SubmissionNode[] | undefined> {
     const [file] = await this.byRoots([root]);

@@ -115,6 +115,39 @@ describe("an upload", () => {
     expect(await reply.text()).toBe("stored through the graph");
   });
 
+  test("is not taken for a file of the same root with another size, and is paid for once", async () => {
+    const [short, long] = [Buffer.from("a file that ends here"), Buffer.from("a file that ends here\0\0")];
+    const prepare = async (content: Buffer) => {
+      const input = { content: content.toString("base64"), from: DEMO_USER.address };
+      return (await query(PREPARE, { input })).data.prepareUpload;
+    };
+    const first = await prepare(short);
+    await send(first.transaction);
+    await until(async () => (await prepare(short)).alreadySubmitted);
+    const segment = { root: first.root, ...prepareFile(short).segments[0] };
+    expect((await query(UPLOAD, { input: segment })).data.uploadSegment.outcome).toBe("STORED");
+
+    const second = await prepare(long);
+    expect(second).toMatchObject({
+      ...{ root: first.root, sizeBytes: String(long.length), fee: "1000000000" },
+      ...{ alreadySubmitted: false, alreadyFinalized: false, transaction: { warnings: [] } },
+    });
+    await send(second.transaction);
+    const stored = await until(async () => {
+      const now = await prepare(long);
+      return now.alreadyFinalized && now;
+    });
+    expect(stored).toMatchObject({ fee: "0", alreadySubmitted: true, transaction: null });
+    expect(await prepare(short)).toMatchObject({ alreadyFinalized: true, transaction: null });
+    const { data } = await query(
+      "query ($root: Hash32!) { file(root: $root) { submissions { nodes { txSeq } } } }",
+      { root: first.root },
+    );
+    const [newest] = data.file.submissions.nodes;
+    const reply = await fetch(`${stack().origin}/file?txSeq=${newest.txSeq}`);
+    expect(Buffer.from(await reply.arrayBuffer())).toEqual(long);
+  });
+
   test("is prepared from nodes as from content, for either ABI, to the calldata of the network's SDK", async () => {
     const file = prepareFile(Buffer.from(Array.from({ length: 700_000 }, (_, at) => at % 251)));
     const input = { sizeBytes: "700000", nodes: file.tree.nodes, from: `0x${"1".repeat(40)}`, tags: "0x" };
@@ -140,6 +173,11 @@ describe("an upload", () => {
     ["nodes of another size", { sizeBytes: "5", nodes: [{ root: `0x${"1".repeat(64)}`, height: 3 }] }],
     ["content of another root", { content: "aGk=", root: `0x${"1".repeat(64)}` }],
     ["content of another size", { content: "aGk=", sizeBytes: "5" }, "sizeBytes"],
+    [
+      "content of other nodes",
+      { content: "aGk=", nodes: [{ root: `0x${"1".repeat(64)}`, height: 0 }] },
+      "nodes",
+    ],
     ["empty content", { content: "" }, "content"],
     ["content that is not base64", { content: "a?" }],
   ])("of %s is refused before anything is paid", async (_what, input, member?: string) => {

@@ -4,8 +4,8 @@ import { contractAddresses, deployContracts } from "../../src/devnet/chain/deplo
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
+import type { FilesService } from "../../src/storage/files.service.ts";
 import { FlowClient } from "../../src/storage/flow.client.ts";
-import type { StorageNode } from "../../src/storage/node/storage-node.ts";
 import { UploadsService } from "../../src/storage/uploads/uploads.service.ts";
 import { startChain } from "../support/chain/chain.ts";
 import { startRpcProxy, type Verdict } from "../support/chain/rpc-proxy.ts";
@@ -65,8 +65,8 @@ async function start() {
     log: createLogger("silent"),
   });
   const flow = new FlowClient({ client: rpc.client, flow: contractAddresses().flow, clock: systemClock });
-  const node: Pick<StorageNode, "find"> = { find: async (ids) => ids.map(() => undefined) };
-  const uploads = new UploadsService({ node, flow, chainId: 16_602 } as never);
+  const files: Pick<FilesService, "ofSize"> = { ofSize: async () => undefined };
+  const uploads = new UploadsService({ files, flow, chainId: 16_602 } as never);
   return {
     uploads,
     /** Decides on contract calls by their data. */

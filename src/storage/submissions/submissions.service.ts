@@ -20,6 +20,7 @@ import {
   deleteSubmissions,
   findByTxSeq,
   findFirst,
+  findOfSize,
   insertSubmissions,
   listFrom,
   newestSubmissionBlock,
@@ -123,6 +124,12 @@ export class SubmissionsService implements LogHandler {
   /** The submission with this sequence number, undefined if there is none yet. */
   async find(txSeq: bigint): Promise<StoredSubmission | undefined> {
     return findByTxSeq(this.#dependencies.queries, this.#dependencies.chainId, txSeq);
+  }
+
+  /** The first submission of a root with this size, undefined if there is none. */
+  ofSize(root: Hex, sizeBytes: number): Promise<bigint | undefined> {
+    const wanted = { root: lowerHex(root), sizeBytes: BigInt(sizeBytes) };
+    return findOfSize(this.#dependencies.queries, this.#dependencies.chainId, wanted);
   }
 
   /** Submissions, newest first: those of a file, those that an account signed, or all. */

@@ -66,6 +66,16 @@ export async function findByTxSeq(
   return (await queries.rows<SubmissionRow>(BY_TX_SEQ, [chainId, txSeq.toString()])).map(toSubmission)[0];
 }
 
+/** The first submission of a root with this size, among its first thousand; undefined if there is none. */
+export async function findOfSize(
+  queries: Queries,
+  chainId: number,
+  { root, sizeBytes }: Pick<Submission, "root" | "sizeBytes">,
+): Promise<bigint | undefined> {
+  const [row] = await queries.rows<{ tx_seq: string }>(OF_SIZE, [chainId, root, sizeBytes.toString()]);
+  return row && BigInt(row.tx_seq);
+}
+
 /** For each of these roots that was ever submitted: its first submission and the number of submissions. */
 export async function findFirst(
   queries: Queries,
@@ -132,6 +142,14 @@ const NEWEST_BLOCK = `
   where chain_id = $1::bigint and block_number <= $2::bigint order by block_number desc limit 1`;
 
 const BY_TX_SEQ = `select ${SUBMISSION_COLUMNS} from submission where chain_id = $1::bigint and tx_seq = $2::numeric`;
+
+/** Limited, because anyone who pays may submit a root again and again. */
+const OF_SIZE = `
+  select s.tx_seq::text as tx_seq
+  from (
+    select tx_seq, size_bytes from submission where chain_id = $1::bigint and root = $2::text order by tx_seq limit 1000
+  ) as s
+  where s.size_bytes = $3::numeric order by s.tx_seq limit 1`;
 
 // One index lookup per root: given the choice, a planner without statistics (PGlite's) reads the whole table.
 const FIRST = `

@@ -105,9 +105,9 @@ export class UploadsService {
    * `invalid_parameter` for inconsistent values, `chain_error` and `storage_unavailable`.
    */
   async prepare(request: UploadRequest): Promise<PreparedUpload> {
-    const { node, flow, chainId } = this.#dependencies;
+    const { files, flow, chainId } = this.#dependencies;
     const { plan, proofs } = await this.#plan(request);
-    const [file] = await node.find([{ root: plan.root }]);
+    const file = await files.ofSize(plan.root, plan.sizeBytes);
     const isPaid = file?.txSeq !== undefined && !file.pruned && !request.again;
     const fee = isPaid ? 0n : plan.sectors * (await flow.pricePerSector());
     const known = file?.txSeq === undefined ? [] : [PAID_BEFORE];
@@ -180,11 +180,17 @@ export class UploadsService {
   }
 }
 
-function requireSame(plan: UploadPlan, { root, sizeBytes }: UploadRequest): void {
+function requireSame(plan: UploadPlan, { root, sizeBytes, nodes }: UploadRequest): void {
   if (root !== undefined && lowerHex(root) !== plan.root)
     throw invalid("root", `The content or nodes are those of the file ${plan.root}, not ${root}.`);
   if (sizeBytes !== undefined && sizeBytes !== plan.sizeBytes)
     throw invalid("sizeBytes", `The content has ${plan.sizeBytes} bytes, not ${sizeBytes}.`);
+  if (nodes !== undefined && JSON.stringify(nodes.map(lowered)) !== JSON.stringify(plan.nodes))
+    throw invalid("nodes", "The nodes are not those of the content.");
+}
+
+function lowered({ root, height }: SubmissionNode): SubmissionNode {
+  return { root: lowerHex(root), height };
 }
 
 function invalid(param: string, message: string): AppError {
