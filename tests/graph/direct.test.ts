@@ -303,6 +303,8 @@ describe("app-sk- secrets", () => {
   test.each([
     ['expiresAt: "2020-01-01T00:00:00Z"', "invalid_parameter"],
     ['expiresAt: "2099-01-01T00:00:00Z"', "invalid_parameter"],
+    // Its milliseconds since 1970, 0, are those of a secret that never expires.
+    ['tokenId: 7, expiresAt: "1970-01-01T00:00:00Z"', "invalid_parameter"],
     ["tokenId: 256", "invalid_parameter"],
     ["tokenId: -1", "invalid_parameter"],
   ])("with %s are refused", async (more, code) => {

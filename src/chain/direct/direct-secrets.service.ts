@@ -69,6 +69,9 @@ export class DirectSecretsService {
         },
       );
     const timestamp = this.#dependencies.clock.now().getTime();
+    // Also 1970-01-01T00:00:00Z, whose 0 would mean that the secret never expires.
+    if (expiresAt && expiresAt.getTime() <= timestamp)
+      throw new AppError("invalid_parameter", "The expiry must be in the future.", { param: "expiresAt" });
     const longest = tokenId === EPHEMERAL_TOKEN_ID ? timestamp + DAY_MS : 0;
     const claims = {
       address: getAddress(account),
@@ -79,8 +82,6 @@ export class DirectSecretsService {
       generation: Number(subAccount.generation),
       tokenId,
     };
-    if (claims.expiresAt !== 0 && claims.expiresAt <= timestamp)
-      throw new AppError("invalid_parameter", "The expiry must be in the future.", { param: "expiresAt" });
     return { ...claims, ...appSecretText(claims) };
   }
 
