@@ -1,6 +1,7 @@
 // @module-tag large
 import { beforeAll, expect, test } from "vitest";
 import type { Hex } from "../../src/kernel/text/hex.ts";
+import { handlesOf } from "../support/chain/agent-chain.ts";
 import { ask, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import { useStack } from "../support/stack.ts";
 import { newStream, newWriter, resultOf, submit, type Writer } from "../support/storage/kv.ts";
@@ -114,6 +115,38 @@ test("a stream is written, read, listed and watched through GraphQL alone", asyn
   await until(() => resumed.results.length === 1);
   expect(resumed.results[0]?.data.kvChanged).toEqual({ txSeq: `${second}` });
   await resumed.stop();
+});
+
+test("the event of a reverted transaction shows no other one that has its sequence number since", async () => {
+  const streamId = newStream();
+  const of = `kvChanged(streamId: "${streamId}"`;
+  const fields = "cursor txSeq removed transaction { file { root } }";
+  const live = await followSocket(stack().origin, undefined, `subscription { ${of}) { ${fields} } }`);
+  await write({ writes: [{ streamId, keyText: "k", text: "before" }] });
+  const txSeq = await write({ writes: [{ streamId, keyText: "k", text: "reverted" }] });
+  const { data } = await query(
+    "query ($n: BigInt!) { file(txSeq: $n) { submissions { nodes { transactionHash } } } }",
+    {
+      n: `${txSeq}`,
+    },
+  );
+  await handlesOf(stack().rpcUrl).revert(data.file.submissions.nodes[0].transactionHash);
+  await until(() => live.results.length === 3);
+  expect(await write({ writes: [{ streamId, keyText: "k", text: "in its place" }] })).toBe(txSeq);
+  await until(() => live.results.length === 4);
+  const [before, , , last] = live.results.map(({ data: event }) => event.kvChanged);
+  await live.stop();
+
+  const replay = `subscription { ${of}, after: "${before.cursor}") { ${fields} } }`;
+  const again = await followSocket(stack().origin, undefined, replay);
+  await until(() => again.results.length === 3);
+  expect(again.results.map(({ data: event }) => event.kvChanged)).toMatchObject([
+    { txSeq: `${txSeq}`, removed: false, transaction: null },
+    { txSeq: `${txSeq}`, removed: true, transaction: null },
+    { txSeq: `${txSeq}`, removed: false, transaction: last.transaction },
+  ]);
+  expect(last.transaction.file.root).toMatch(/^0x/);
+  await again.stop();
 });
 
 test("a submission shows its effect on streams", async () => {

@@ -28,6 +28,9 @@ class KvEventType extends EventType {
     description: "Whether a reorg reverted the transaction: the previous versions are current again.",
   })
   removed!: boolean;
+
+  /** What tells the transaction from one that took its sequence number after a reorg. */
+  event!: DomainEvent<"kv.committed">["data"];
 }
 
 /** Emits every change of a stream. */
@@ -47,18 +50,21 @@ export class KvChangedSubscription {
     _after: string | null,
   ): KvEventType {
     const { streamId, txSeq, removed } = event.data;
-    return { ...toEvent(event, services.events), streamId: streamId as Hex, txSeq: BigInt(txSeq), removed };
+    const numbers = { streamId: streamId as Hex, txSeq: BigInt(txSeq) };
+    return { ...toEvent(event, services.events), ...numbers, removed, event: event.data };
   }
 
   @FieldResolver(() => KvTransactionType, {
     nullable: true,
-    description: "The transaction. Null if a reorg reverted it.",
+    description:
+      "The transaction. Null if a reorg reverted it, even if another one has its sequence number now.",
   })
-  transaction(
-    @Root() { txSeq }: KvEventType,
+  async transaction(
+    @Root() { txSeq, event: { root, sender } }: KvEventType,
     @Ctx() { loaders }: Context,
   ): Promise<KvTransaction | undefined> {
-    return loaders.kvTransactions.load(txSeq);
+    const found = await loaders.kvTransactions.load(txSeq);
+    return found?.root === root && found.sender === sender ? found : undefined;
   }
 }
 
