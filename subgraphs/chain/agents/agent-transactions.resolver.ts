@@ -36,7 +36,8 @@ export class AgentTransactionsResolver {
     @TokenIdArg() tokenId: string,
     @Arg("targetPubkey", () => HexScalar, {
       nullable: true,
-      description: "The public key to seal the data's keys for. Default: the receiver's own key.",
+      description:
+        "The public key to seal the data's keys for, at most 4,096 bytes. Default: the receiver's own key.",
     })
     targetPubkey: Hex | null,
     @Ctx() { services }: Context,

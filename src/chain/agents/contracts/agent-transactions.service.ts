@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type PublicClient, toHex } from "viem";
+import { type PublicClient, size, toHex } from "viem";
+import { mapInTurns } from "../../../kernel/async/map-in-turns.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
 import { agentNftAbi } from "../../abi/agent-nft.ts";
@@ -43,6 +44,8 @@ export type AccessProofText = {
 };
 
 const NONCE_BYTES = 32;
+/** Every text of a token's data contains the key. */
+const MAX_PUBKEY_BYTES = 4_096;
 const REPLAYABLE =
   "The verifier may forget a nonce 7 days after its use: the same proofs can then create another clone.";
 
@@ -59,15 +62,20 @@ export class AgentTransactionsService {
 
   /**
    * The texts that the receiver of a token signs, one for each piece of its data, in order. Without `targetPubkey`,
-   * keys are sealed for the receiver's own address. Throws `not_found`, `contract_refused`, `chain_error`.
+   * keys are sealed for the receiver's own address. Throws `invalid_parameter` for a key of more than 4,096 bytes,
+   * `not_found`, `contract_refused`, `chain_error`.
    */
   async accessProofTexts(
     { contract, tokenId }: TokenKey,
     targetPubkey: Hex = "0x",
   ): Promise<readonly AccessProofText[]> {
     const { address } = this.#contract(contract);
+    if (size(targetPubkey) > MAX_PUBKEY_BYTES)
+      throw new AppError("invalid_parameter", `A public key has at most ${MAX_PUBKEY_BYTES} bytes.`, {
+        param: "targetPubkey",
+      });
     const datas = await this.#datasOf(address, tokenId);
-    return datas.map(({ dataHash }, index) => {
+    return mapInTurns([...datas.entries()], ([index, { dataHash }]) => {
       const nonce = toHex(randomBytes(NONCE_BYTES));
       const parts = { dataHash: lowerHex(dataHash), targetPubkey: lowerHex(targetPubkey), nonce };
       return { index, ...parts, text: accessProofText(parts) };
