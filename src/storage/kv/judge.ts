@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { findInTurns } from "../../kernel/async/map-in-turns.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { CONTROL_OPS, type ControlOp, type StreamControl, type StreamKey } from "./stream-data.ts";
 import type { PlacedWrite, StreamHead } from "./stream-reader.ts";
@@ -65,18 +65,15 @@ export const NO_RIGHT: Verdict = { kind: "refusal", result: "SenderNoWritePermis
 /**
  * Judges a transaction as every node of the network does (facts: storage section 5.3): reads and writes against the
  * version that their writer had seen, writes and controls against the sender's rights before the transaction. It is
- * committed as a whole or not at all. Each list may have 65,536 entries, so the event loop runs in between.
+ * committed as a whole or not at all. Each list may have 65,536 entries, so all are read in turns of the event loop.
  */
 export async function judge(tx: StreamTransaction, head: StreamHead, before: StateBefore): Promise<Verdict> {
-  const writes = lastOfEach(head.writes, keyName);
-  await setImmediate();
-  const controls = effectiveControls(tx, head.controls, before);
-  await setImmediate();
-  let result = readsFault(head, before);
-  await setImmediate();
-  result ??= writesFault(tx, head.version, writes, before);
-  await setImmediate();
-  result ??= controlsFault(tx, controls, before);
+  const writes = await lastOfEach(head.writes);
+  const controls = await effectiveControls(tx, head.controls, before);
+  const result =
+    (await readsFault(head, before)) ??
+    (await writesFault(tx, head.version, writes, before)) ??
+    (await controlsFault(tx, controls, before));
   return result === undefined
     ? { kind: "commit", result: "Commit", writes, controls }
     : { kind: "refusal", result };
@@ -87,12 +84,11 @@ export function keyName({ streamId, key }: StreamKey): string {
   return `${streamId}${key.toString("latin1")}`;
 }
 
-function readsFault({ reads, version }: StreamHead, before: StateBefore): string | undefined {
-  for (const read of reads) {
+function readsFault({ reads, version }: StreamHead, before: StateBefore): Promise<string | undefined> {
+  return findInTurns(reads, (read) => {
     if (!before.isHeld(read.streamId)) return "TagsMismatch";
-    if (before.versionOf(read) > version) return "VersionConfliction";
-  }
-  return undefined;
+    return before.versionOf(read) > version ? "VersionConfliction" : undefined;
+  });
 }
 
 function writesFault(
@@ -100,14 +96,13 @@ function writesFault(
   version: bigint,
   writes: readonly PlacedWrite[],
   before: StateBefore,
-): string | undefined {
-  for (const write of writes) {
+): Promise<string | undefined> {
+  return findInTurns(writes, (write) => {
     if (!streamIds.has(write.streamId)) return "TagsMismatch";
     if (before.versionOf(write) > version) return "VersionConfliction";
-    if (!mayWrite(write, before))
-      return `WritePermissionDenied: stream: ${write.streamId}, key: ${shown(write.key)}`;
-  }
-  return undefined;
+    if (mayWrite(write, before)) return undefined;
+    return `WritePermissionDenied: stream: ${write.streamId}, key: ${shown(write.key)}`;
+  });
 }
 
 function mayWrite(at: StreamKey, before: StateBefore): boolean {
@@ -119,25 +114,25 @@ function mayWrite(at: StreamKey, before: StateBefore): boolean {
  * Of several operations of one family on the same stream, key and account, the last one counts. The first account to
  * write to a stream becomes its admin; granting that role to the sender, or twice to another account, has no effect.
  */
-function effectiveControls(
+async function effectiveControls(
   { sender, streamIds }: StreamTransaction,
   controls: readonly StreamControl[],
   before: StateBefore,
-): readonly ControlRecord[] {
+): Promise<readonly ControlRecord[]> {
   const effective = new Map<string, ControlRecord>();
   for (const streamId of streamIds) {
     if (!before.isNew(streamId)) continue;
     const grant = { op: CONTROL_OPS.GRANT_ADMIN_ROLE, streamId, key: NO_KEY, account: sender };
     effective.set(controlName(grant), grant);
   }
-  for (const control of controls) {
+  await findInTurns(controls, (control) => {
     const { op, streamId, key = NO_KEY } = control;
     const account = RENOUNCED.has(op) ? sender : (control.account ?? NO_ACCOUNT);
     const record = { op: CONTROL_OPS[op], streamId, key, account };
     const name = controlName(record);
-    if (op === "GRANT_ADMIN_ROLE" && (account === sender || effective.has(name))) continue;
+    if (op === "GRANT_ADMIN_ROLE" && (account === sender || effective.has(name))) return;
     effective.set(name, record);
-  }
+  });
   return [...effective.values()];
 }
 
@@ -145,13 +140,12 @@ function controlsFault(
   { streamIds }: StreamTransaction,
   controls: readonly ControlRecord[],
   before: StateBefore,
-): string | undefined {
-  for (const record of controls) {
+): Promise<string | undefined> {
+  return findInTurns(controls, (record) => {
     if (!streamIds.has(record.streamId)) return "TagsMismatch";
-    if (!mayControl(record, before))
-      return `AccessControlPermissionDenied: operation: ${nameOf(record.op)}, stream: ${record.streamId}, key: ${shown(record.key)}, account: ${record.account}`;
-  }
-  return undefined;
+    if (mayControl(record, before)) return undefined;
+    return `AccessControlPermissionDenied: operation: ${nameOf(record.op)}, stream: ${record.streamId}, key: ${shown(record.key)}, account: ${record.account}`;
+  });
 }
 
 function mayControl(record: ControlRecord, before: StateBefore): boolean {
@@ -182,6 +176,9 @@ function shown(key: Buffer): string {
   }
 }
 
-function lastOfEach<T>(entries: readonly T[], nameOfEntry: (entry: T) => string): readonly T[] {
-  return [...new Map(entries.map((entry) => [nameOfEntry(entry), entry])).values()];
+/** The last write of each key, in the order of the first ones. */
+async function lastOfEach(writes: readonly PlacedWrite[]): Promise<readonly PlacedWrite[]> {
+  const last = new Map<string, PlacedWrite>();
+  await findInTurns(writes, (write) => void last.set(keyName(write), write));
+  return [...last.values()];
 }

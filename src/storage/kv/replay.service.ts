@@ -1,6 +1,7 @@
 import QuickLRU from "quick-lru";
 import type { Database, Transaction } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
+import { nextTurn } from "../../kernel/async/next-turn.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -33,6 +34,7 @@ import { decodeTags } from "./stream-tags.ts";
 /** Values up to this size are stored in the database, while those of one transaction stay below the total. */
 const INLINE_BYTES = 16_384;
 const INLINE_TOTAL_BYTES = 1_048_576;
+const PAUSE_EVERY = 256;
 /** As many as may wait at once; an evicted one waits from the start again. */
 const MAX_MISSED = 10_000;
 
@@ -222,7 +224,9 @@ async function withValues(
   const source = windowed(plaintext);
   const stored: StoredWrite[] = [];
   let inlineBytes = 0;
-  for (const write of writes) {
+  for (const [at, write] of writes.entries()) {
+    // Values in the window are read without a pause.
+    if (at % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
     const isInline =
       write.sizeBytes > 0 &&
       write.sizeBytes <= INLINE_BYTES &&

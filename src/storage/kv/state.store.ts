@@ -1,4 +1,5 @@
 import type { Queries } from "../../db/database.ts";
+import { findInTurns } from "../../kernel/async/map-in-turns.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { keyName, type StateBefore } from "./judge.ts";
 import { CONTROL_OPS, type StreamKey } from "./stream-data.ts";
@@ -27,7 +28,9 @@ export async function readState(
   for (const row of await queries.rows<StreamRow>(STREAMS, [...at, JSON.stringify([...new Set(streamIds)])]))
     streams.set(row.stream_id, row);
   const rows = new Map<string, KeyRow>();
-  const distinct = [...new Map(keys.map((key) => [keyName(key), key])).entries()];
+  const named = new Map<string, StreamKey>();
+  await findInTurns(keys, (key) => void named.set(keyName(key), key));
+  const distinct = [...named];
   for (let first = 0; first < distinct.length; first += KEYS_PER_STATEMENT) {
     const chunk = distinct.slice(first, first + KEYS_PER_STATEMENT);
     const requested = chunk.map(([, { streamId, key }], n) => ({
