@@ -1,6 +1,7 @@
 import QuickLRU from "quick-lru";
 import type { Database, Transaction } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
+import { findInTurns } from "../../kernel/async/map-in-turns.ts";
 import { nextTurn } from "../../kernel/async/next-turn.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
@@ -35,8 +36,8 @@ import { decodeTags } from "./stream-tags.ts";
 const INLINE_BYTES = 16_384;
 const INLINE_TOTAL_BYTES = 1_048_576;
 const PAUSE_EVERY = 256;
-/** As many as may wait at once; an evicted one waits from the start again. */
-const MAX_MISSED = 10_000;
+/** As many transactions as may wait at once. What is evicted is found out again: a missed file waits from the start. */
+const MAX_REMEMBERED = 10_000;
 
 type Dependencies = {
   readonly database: Database;
@@ -69,7 +70,9 @@ export class ReplayService {
    * When this process first missed the file of a transaction. The time of the submission does not count: a replay from
    * the beginning would then fail old transactions for good as soon as one read of a storage node fails.
    */
-  readonly #missedAt = new QuickLRU<string, number>({ maxSize: MAX_MISSED });
+  readonly #missedAt = new QuickLRU<string, number>({ maxSize: MAX_REMEMBERED });
+  /** Of a transaction that reads a stream with undecided transactions, this stream: until then, its file is not read. */
+  readonly #behind = new QuickLRU<string, Hex>({ maxSize: MAX_REMEMBERED });
 
   constructor(dependencies: Dependencies, options: Options) {
     this.#dependencies = dependencies;
@@ -98,7 +101,8 @@ export class ReplayService {
       return this.#store(pending, { result: null });
     // Files that are missed behind a missed file are waited for at the same time.
     if (!file) this.#missedMs(pending);
-    if (streamIds.some((id) => waiting.has(id))) return "behind";
+    const readStream = this.#behind.get(nameOf(pending));
+    if (streamIds.some((id) => waiting.has(id)) || (readStream && waiting.has(readStream))) return "behind";
     const rights = await readState(database, chainId, {
       ...{ account: pending.sender, version: pending.txSeq, streamIds },
       keys: [],
@@ -130,7 +134,13 @@ export class ReplayService {
     const { held, keys } = this.#options;
     const plaintext = await openPlaintext(file, keys);
     const head = await readStreamData(plaintext);
-    if (head.reads.some(({ streamId }) => waiting.has(streamId))) return "behind";
+    const behind = await findInTurns(head.reads, ({ streamId }) =>
+      waiting.has(streamId) ? streamId : undefined,
+    );
+    if (behind) {
+      this.#behind.set(nameOf(pending), behind);
+      return "behind";
+    }
     const state = await readState(database, chainId, {
       ...{ account: pending.sender, version: pending.txSeq, streamIds },
       keys: keysOf(head),
@@ -176,8 +186,8 @@ export class ReplayService {
   }
 
   /** For how long the file of a transaction has been missed; the first call begins at 0. */
-  #missedMs({ txSeq, blockHash }: PendingTransaction): number {
-    const key = `${txSeq} ${blockHash}`;
+  #missedMs(pending: PendingTransaction): number {
+    const key = nameOf(pending);
     const now = this.#dependencies.clock.monotonicMs();
     const since = this.#missedAt.get(key) ?? now;
     this.#missedAt.set(key, since);
@@ -211,6 +221,11 @@ export async function publishCommitted(
       data: { streamId, txSeq: txSeq.toString(), root, sender, removed },
     })),
   );
+}
+
+/** One name for a transaction in its block: after a reorg, another one may have its sequence number. */
+function nameOf({ txSeq, blockHash }: PendingTransaction): string {
+  return `${txSeq} ${blockHash}`;
 }
 
 function keysOf({ reads, writes, controls }: StreamHead): readonly StreamKey[] {
