@@ -213,4 +213,11 @@ test("an invalid write is refused before the wallet pays for it", async () => {
   expect((await value('key: "0x00", keyText: "k"')).code).toBe("invalid_parameter");
   expect((await value('key: "0x"')).code).toBe("invalid_parameter");
   expect((await value('keyText: "k"')).data.kvValue).toBeNull();
+  const known = newStream();
+  await write({ writes: [{ ...written, streamId: known }] });
+  for (const name of ["key", "keyText"]) {
+    const empty = `account: "${writer.address}", ${name}: "${name === "key" ? "0x" : ""}"`;
+    const { code, param } = await query(`{ kvStream(streamId: "${known}") { rights(${empty}) { isAdmin } } }`);
+    expect([code, param]).toEqual(["invalid_parameter", name]);
+  }
 });

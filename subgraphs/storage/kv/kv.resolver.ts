@@ -114,6 +114,9 @@ export class KvStreamResolver {
     @Ctx() { services }: Context,
   ): Promise<KvRights> {
     const named = key == null && keyText == null ? undefined : readKey({ key, keyText });
+    // No key is empty: it would be taken for none.
+    if (named?.length === 0)
+      throw new AppError("invalid_parameter", "key is empty", { param: key == null ? "keyText" : "key" });
     return services.kv.rights(account, { streamId, key: named }, readVersion(version));
   }
 }
