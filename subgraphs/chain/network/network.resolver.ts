@@ -8,7 +8,7 @@ import { BigIntScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { BlockType } from "./block.type.ts";
 import { ContractName, ContractType, toContract } from "./contract.type.ts";
 import { NetworkType } from "./network.type.ts";
-import { RpcEndpointType } from "./rpc-endpoint.type.ts";
+import { RpcEndpointType, toRpcEndpoint } from "./rpc-endpoint.type.ts";
 import { toWatcherStates, WatcherStateType } from "./watcher-state.type.ts";
 
 type Block = Awaited<ReturnType<ChainService["head"]>>;
@@ -85,7 +85,7 @@ export class NetworkResolver {
       "that this service does not run on.",
   })
   endpoints(@Root() { id }: Network, @Ctx() { services }: Context): readonly RpcEndpointType[] {
-    return id === services.chain.network().id ? services.chain.endpoints() : [];
+    return id === services.chain.network().id ? services.chain.endpoints().map(toRpcEndpoint) : [];
   }
 
   @FieldResolver(() => [WatcherStateType], {

@@ -6,6 +6,7 @@ import type { ExecutionClientName, ExecutionStatus } from "../../../src/chain/no
 import type { PartState } from "../../../src/chain/node/part-state.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar } from "../../shared/schema/scalars.ts";
+import { chainIdOrNull } from "../chain-id.ts";
 
 /** The execution clients. */
 export const ExecutionClient = defineEnum<ExecutionClientName>(
@@ -85,7 +86,7 @@ export class NodeExecutionType {
   @Field(() => String, { nullable: true, description: "The client's name and version, as it reports." })
   clientVersion!: string | null;
 
-  @Field(() => Int, { nullable: true, description: "The client's chain id." })
+  @Field(() => Int, { nullable: true, description: "The client's chain id. Null above 2^31 - 1." })
   chainId!: number | null;
 
   @Field(() => BigIntScalar, { nullable: true, description: "The height of the client's newest block." })
@@ -177,6 +178,7 @@ export function toExecution(status: ExecutionStatus): NodeExecutionType {
   return {
     ...status,
     detail: null,
+    chainId: chainIdOrNull(status.chainId),
     client: status.client ?? null,
     currentBlock: status.currentBlock ?? null,
     highestBlock: status.highestBlock ?? null,
