@@ -57,3 +57,19 @@ test("the texts of a token with much data are made in turns, for a public key of
     param: "targetPubkey",
   });
 });
+
+test("a transfer in a contract without proofs is refused by its contract, whatever the chain answers", async () => {
+  const contract = bytes("cc", 20);
+  const service = new AgentTransactionsService({
+    client: {
+      readContract: async () => {
+        throw new Error("no such function");
+      },
+    },
+    contracts: [{ address: contract, generation: "agentic-id", startBlock: undefined }],
+  } as never);
+  const request = { contract, tokenId: 1n, from: bytes("aa", 20), to: bytes("bb", 20), proofs: [] };
+  const refused = { code: "invalid_parameter", param: "contract" };
+  await expect(service.transfer(request)).rejects.toMatchObject(refused);
+  await expect(service.clone(request)).rejects.toMatchObject(refused);
+});

@@ -84,6 +84,8 @@ export class AgentTransactionsService {
 
   /** Transfers a token with its keys. Throws `contract_refused` with the contract's error and the proof at fault. */
   async transfer(request: MoveRequest): Promise<PreparedTransaction> {
+    // Before the chain is read, whose refusal of the same mistake would say less.
+    this.#withProofs(request.contract);
     return this.#move("iTransferFrom", request, await this.#authorizedWarning(request));
   }
 
@@ -117,15 +119,7 @@ export class AgentTransactionsService {
     request: MoveRequest,
     warnings: readonly string[],
   ): Promise<PreparedTransaction> {
-    const { address, generation } = this.#contract(request.contract);
-    if (generation !== "agent-nft")
-      throw new AppError(
-        "invalid_parameter",
-        "Transfers with proofs are not supported for this contract's generation.",
-        {
-          param: "contract",
-        },
-      );
+    const { address } = this.#withProofs(request.contract);
     const move = toMove(request);
     const args = [move.from, move.to, request.tokenId, toProofArguments(move.proofs)] as const;
     try {
@@ -194,6 +188,18 @@ export class AgentTransactionsService {
   #datasOf(address: Hex, tokenId: bigint) {
     const call = { address, abi: agentNftAbi, functionName: "intelligentDatasOf", args: [tokenId] } as const;
     return withContractError("the token's data", this.#dependencies.client.readContract(call));
+  }
+
+  #withProofs(address: Hex): AgentContract {
+    const contract = this.#contract(address);
+    if (contract.generation === "agent-nft") return contract;
+    throw new AppError(
+      "invalid_parameter",
+      "Transfers with proofs are not supported for this contract's generation.",
+      {
+        param: "contract",
+      },
+    );
   }
 
   #contract(address: Hex): AgentContract {
