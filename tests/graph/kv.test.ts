@@ -217,7 +217,9 @@ test("an invalid write is refused before the wallet pays for it", async () => {
   await write({ writes: [{ ...written, streamId: known }] });
   for (const name of ["key", "keyText"]) {
     const empty = `account: "${writer.address}", ${name}: "${name === "key" ? "0x" : ""}"`;
-    const { code, param } = await query(`{ kvStream(streamId: "${known}") { rights(${empty}) { isAdmin } } }`);
+    const { code, param } = await query(
+      `{ kvStream(streamId: "${known}") { rights(${empty}) { isAdmin } } }`,
+    );
     expect([code, param]).toEqual(["invalid_parameter", name]);
   }
 });
