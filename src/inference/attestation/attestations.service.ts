@@ -11,12 +11,12 @@ import { isRoutable, type Provider } from "../providers/provider.ts";
 import { type AllowedMeasurement, type Attestation, appraise, noAttestation } from "./appraisal.ts";
 import { readReport } from "./attestation-report.ts";
 import type { CollateralClient } from "./collateral.client.ts";
-import { type Platform, platformOf, verifyQuote } from "./quote-verification.ts";
+import { type Platform, platformOf, type VerifiedQuote, verifyQuote } from "./quote-verification.ts";
 
 type Dependencies = {
   readonly providers: Pick<ProviderClient, "get" | "tlsKeysOf">;
   readonly catalogue: { providers(): readonly Provider[] };
-  readonly collateral: Pick<CollateralClient, "collateralFor">;
+  readonly collateral: Pick<CollateralClient, "collateralFor" | "forget">;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -77,6 +77,7 @@ export class AttestationsService {
       const signer = signerOf(provider);
       if (signer === undefined || this.#stopped.signal.aborted) continue;
       const attestation = await this.#appraise(provider, signer);
+      if (this.#stopped.signal.aborted) return;
       if (!attestation.isPassed)
         log[this.#settings.failureLevel](
           { provider: provider.address, failures: attestation.failures },
@@ -105,14 +106,25 @@ export class AttestationsService {
     const report = readReport(body);
     if (!report) return fail("The attestation report is malformed.");
     try {
-      const known = await this.#collateralFor(platformOf(report.quote), provider);
+      const platform = platformOf(report.quote);
+      const known = await this.#collateralFor(platform, provider);
       if (!known) return fail("Intel's collateral for the quote could not be read.");
       const now = clock.now();
-      const verified = verifyQuote(report.quote, known, now);
+      const verified = this.#verify(report.quote, platform, known, now);
       return appraise(report, verified, { ...this.#settings, signer, nonce, tlsKeys, now });
     } catch (error) {
       const reason = error instanceof Error ? error.message : "unknown";
       return fail(`Attestation failed: ${reason}.`);
+    }
+  }
+
+  /** Collateral that verifies no quote may be what is at fault, so that it is not used again. */
+  #verify(quote: Buffer, platform: Platform, collateral: Collateral, now: Date): VerifiedQuote {
+    try {
+      return verifyQuote(quote, collateral, now);
+    } catch (error) {
+      this.#dependencies.collateral.forget(platform);
+      throw error;
     }
   }
 

@@ -45,6 +45,11 @@ export class CollateralClient {
     return collateral;
   }
 
+  /** Has the collateral of a platform read anew the next time, because it did not verify a quote. */
+  forget({ fmspc, ca }: Platform): void {
+    this.#kept.delete(`${fmspc} ${ca}`);
+  }
+
   close(): Promise<void> {
     return this.#agent.destroy();
   }

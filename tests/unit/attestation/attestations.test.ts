@@ -18,6 +18,8 @@ const HOUR_MS = 3_600_000;
 /** A service for one provider that answers with this body, and what was asked of it. */
 function open(body: Buffer | undefined, fields: Partial<Provider> = {}) {
   const paths: string[] = [];
+  const logged: string[] = [];
+  const collateral = { kept: COLLATERAL };
   const clock = { now: () => NOW, monotonicMs: () => clock.nowMs, nowMs: 0 };
   const providers = [offer(1, { teeSigner: SIGNER, ...fields })];
   const service = new AttestationsService(
@@ -36,9 +38,14 @@ function open(body: Buffer | undefined, fields: Partial<Provider> = {}) {
         },
       },
       catalogue: { providers: () => providers },
-      collateral: { collateralFor: async () => COLLATERAL },
+      collateral: {
+        collateralFor: async () => collateral.kept,
+        forget: () => {
+          collateral.kept = COLLATERAL;
+        },
+      },
       clock,
-      log: createLogger("silent"),
+      log: createLogger("info", { write: (line: string) => void logged.push(line) }),
     },
     { refreshMs: HOUR_MS, statuses: ["UpToDate"], allowed: [], failureLevel: "warn" },
   );
@@ -46,7 +53,7 @@ function open(body: Buffer | undefined, fields: Partial<Provider> = {}) {
     const [provider] = providers;
     return provider && service.of(provider);
   };
-  return { service, paths, clock, providers, found };
+  return { service, paths, clock, providers, collateral, logged, found };
 }
 
 test("a provider is appraised by its own report, and nothing is known before", async () => {
@@ -105,4 +112,22 @@ test.each([
     measurement: "unproven",
   });
   expect(found()?.failures).toEqual([expect.stringContaining(reason)]);
+});
+
+test("collateral that does not verify a quote is not used for the next appraisal", async () => {
+  const { service, collateral, found } = open(fixture("broker"));
+  collateral.kept = { ...COLLATERAL, tcb_info_signature: "00".repeat(64) };
+  await service.refresh();
+  expect(found()).toMatchObject({ quote: undefined, isPassed: false });
+  await service.refresh();
+  expect(found()).toMatchObject({ quote: "UpToDate", signerBound: true });
+});
+
+test("an appraisal that a stop interrupts is neither kept nor logged", async () => {
+  const { service, logged, found } = open(undefined);
+  const refreshed = service.refresh();
+  await service.stop();
+  await refreshed;
+  expect(found()).toBeUndefined();
+  expect(logged).toEqual([]);
 });

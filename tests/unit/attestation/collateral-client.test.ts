@@ -101,6 +101,14 @@ describe("collateral over HTTP", () => {
     expect(await client.collateralFor(PLATFORM)).not.toBe(first);
   });
 
+  test("is read again once it is forgotten, and that of another platform is not", async () => {
+    const first = await client.collateralFor(PLATFORM);
+    client.forget({ ...PLATFORM, fmspc: "000000000000" });
+    expect(await client.collateralFor(PLATFORM)).toBe(first);
+    client.forget(PLATFORM);
+    expect(await client.collateralFor(PLATFORM)).not.toBe(first);
+  });
+
   test.each<[string, string, Answer, RegExp]>([
     ["bad JSON", "tcb", sends("<html>", { "tcb-info-issuer-chain": "x" }), /JSON/],
     [
