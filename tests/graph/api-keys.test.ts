@@ -76,6 +76,18 @@ test("a key created by a mutation shows its secret once, is the key that REST li
     allowedModels: [],
     allowedProviders: [expect.any(String)],
   });
+  const both = `mutation ($id: ID!) { updateApiKey(input: { id: $id, creditLimit: "5", maxInputTokens: null,
+    clear: [MAX_INPUT_TOKENS, CREDIT_LIMIT] }) { apiKey { keyId } userErrors { field message code } } }`;
+  expect((await ask(both, { id })).data.updateApiKey).toEqual({
+    apiKey: null,
+    userErrors: [
+      {
+        field: "clear.1",
+        message: "clear.1: The limit creditLimit cannot be set and removed at once.",
+        code: "invalid_parameter",
+      },
+    ],
+  });
   const revoke = "mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { apiKey { status } } }";
   for (let times = 0; times < 2; times++)
     expect((await ask(revoke, { id })).data).toEqual({

@@ -131,7 +131,10 @@ export class UpdateApiKeyInput extends KeySettingsInput {
   @Field(() => String, { nullable: true, description: "The new name." })
   name?: string | null;
 
-  @Field(() => [KeyLimitType], { nullable: true, description: "The limits to remove." })
+  @Field(() => [KeyLimitType], {
+    nullable: true,
+    description: "The limits to remove. None of them can be set by the same mutation.",
+  })
   clear?: readonly KeyLimit[] | null;
 }
 

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from "type-graphql";
+import { AppError } from "../../../src/kernel/errors.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
 import type { KeySettings } from "../../../src/keys/api-keys/key-settings.ts";
@@ -17,6 +18,7 @@ import { ApiKeysArgs } from "./api-key-filter.type.ts";
 import {
   CreateApiKeyInput,
   CreateApiKeyPayload,
+  type KeyLimit,
   type KeySettingsInput,
   RevokeApiKeyInput,
   RevokeApiKeyPayload,
@@ -81,13 +83,16 @@ export class ApiKeyResolver {
     @Ctx() { services, principal }: Context,
   ): Promise<UpdateApiKeyPayload> {
     const account = permit(principal, "api-key.update").account;
-    const { name, clear } = input;
+    const { name } = input;
     const id = readKeyOf("ApiKey", input.id);
-    const cleared = Object.fromEntries((clear ?? []).map((limit) => [limit, null]));
-    const changes = { ...cleared, ...toSettings(input), ...(typeof name === "string" && { name }) };
-    return answerMutation(input, async () => ({
-      apiKey: await services.apiKeys.update(account, id, changes),
-    }));
+    return answerMutation(input, async () => {
+      const changes = {
+        ...toCleared(input),
+        ...toSettings(input),
+        ...(typeof name === "string" && { name }),
+      };
+      return { apiKey: await services.apiKeys.update(account, id, changes) };
+    });
   }
 
   @Requires("api-key.revoke")
@@ -104,6 +109,18 @@ export class ApiKeyResolver {
       apiKey: await services.apiKeys.revoke(account, readKeyOf("ApiKey", input.id)),
     }));
   }
+}
+
+/** The limits to remove. One cannot be set as well. */
+function toCleared(input: UpdateApiKeyInput): Partial<Record<KeyLimit, null>> {
+  const cleared = input.clear ?? [];
+  const isSet = (limit: KeyLimit) => input[limit] !== undefined && input[limit] !== null;
+  const at = cleared.findIndex(isSet);
+  if (at >= 0) {
+    const message = `clear.${at}: The limit ${cleared[at]} cannot be set and removed at once.`;
+    throw new AppError("invalid_parameter", message, { param: `clear.${at}` });
+  }
+  return Object.fromEntries(cleared.map((limit) => [limit, null]));
 }
 
 function toSettings(input: KeySettingsInput): Partial<Omit<KeySettings, "name">> {
