@@ -238,12 +238,25 @@ export class RpcEndpoint {
 /** No retries here: the transport retries over all endpoints. */
 function callerOf(url: string, defaultMs: number): (call: RpcCall, timeoutMs?: number) => Promise<unknown> {
   return (call, timeoutMs = defaultMs) => {
-    const { request } = http(url, { timeout: timeoutMs, retryCount: 0 })({
+    const { request } = http(url, { timeout: timeoutMs, retryCount: 0, fetchFn: fetchKeepingStatus })({
       retryCount: 0,
       timeout: timeoutMs,
     });
     return request(call as Parameters<typeof request>[0]);
   };
+}
+
+/**
+ * viem loses the status of a refusal whose body is not the JSON that its content type announces, as an empty one: then
+ * the endpoint seems not to answer.
+ */
+async function fetchKeepingStatus(...call: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...call);
+  if (response.ok) return response;
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  headers.delete("content-type");
+  return new Response(response.body, { status, statusText, headers });
 }
 
 type BatchAnswer = { readonly id?: unknown; readonly result?: unknown; readonly error?: RpcFault };
@@ -254,7 +267,7 @@ function batchCallerOf(
   url: string,
   timeout: number,
 ): (calls: readonly RpcCall[]) => Promise<readonly unknown[] | undefined> {
-  const { request } = getHttpRpcClient(url, { timeout });
+  const { request } = getHttpRpcClient(url, { timeout, fetchFn: fetchKeepingStatus });
   return async (calls) => {
     const body = calls.map((call, id) => ({ ...call, id }));
     const answer: unknown = await request({ body }).catch((error: unknown) => {

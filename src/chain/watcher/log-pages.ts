@@ -16,10 +16,15 @@ type LogSelection = Omit<LogFilter, "where">;
 type BlockRange = { readonly after: Mark | undefined; readonly from: bigint; readonly to: bigint };
 
 const MAX_CONCURRENT = 16;
+/** A page ends early once its logs are this large: each answer of an endpoint is bounded, but a page needs several. */
+const MAX_PAGE_BYTES = 16 * 1_048_576;
+/** What a log without topics and data takes in memory, about. */
+const LOG_BYTES = 500;
 
 /**
  * Reads the next page, at most `pageBlocks` blocks from block `from` on: block by block within `near` blocks of the
- * head, with one range query below. Undefined when the chain moved meanwhile: the caller reads again.
+ * head, with one range query below, and fewer blocks if their logs are large. Undefined when the chain moved meanwhile:
+ * the caller reads again.
  */
 export function readPage(
   rpc: Rpc,
@@ -50,11 +55,12 @@ async function readFarPage(
 ): Promise<LogPage | undefined> {
   const [first, last] = await Promise.all([rpc.block(from), rpc.block(to)]);
   if (!first || !last || !follows(first, after)) return undefined;
-  const logs = await readRange(rpc, selection, from, to);
+  const { logs, upTo } = await readRange(rpc, selection, from, to);
+  const end = upTo === to ? last : await rpc.block(upTo);
   const reread = await rpc.block(to);
-  if (reread?.hash !== last.hash) return undefined;
-  if (!logs.every(({ blockNumber }) => blockNumber >= from && blockNumber <= to)) return undefined;
-  return { logs, marks: [last], end: last };
+  if (!end || reread?.hash !== last.hash) return undefined;
+  if (!logs.every(({ blockNumber }) => blockNumber >= from && blockNumber <= upTo)) return undefined;
+  return { logs: inOrder(logs), marks: [end], end };
 }
 
 /**
@@ -77,7 +83,8 @@ async function readNearPage(
     }
     const found = await Promise.all(batch.map((block) => (block ? logsOrMoved(rpc, selection, block) : [])));
     if (found.includes("moved")) return undefined;
-    logs.push(...found.flatMap((some) => (some === "moved" ? [] : some)));
+    logs.push(...found.flatMap((some) => (some === "moved" ? [] : inOrder(some))));
+    if (isFull(logs)) break;
   }
   const end = blocks.at(-1);
   return end && { logs, marks: blocks, end };
@@ -109,23 +116,45 @@ async function readBlockLogs(
   throw new AppError("chain_error", "The chain's RPC returned logs of another block.");
 }
 
-/** Halves the range as long as the endpoint refuses it. */
+/**
+ * Halves the range as long as the endpoint refuses it, and doubles it as long as it does not. Ends before `to` once the
+ * logs are those of a page.
+ */
 async function readRange(
   rpc: Rpc,
   selection: LogSelection,
-  from: bigint,
+  first: bigint,
   to: bigint,
-): Promise<readonly ChainLog[]> {
-  try {
-    return await rpc.logs({ ...selection, where: { from, to } });
-  } catch (error) {
-    if (from === to || !isRangeRefused(error)) throw error;
-    const middle = (from + to) / 2n;
-    return [
-      ...(await readRange(rpc, selection, from, middle)),
-      ...(await readRange(rpc, selection, middle + 1n, to)),
-    ];
+): Promise<{ readonly logs: readonly ChainLog[]; readonly upTo: bigint }> {
+  const logs: ChainLog[] = [];
+  let from = first;
+  let length = to - first + 1n;
+  while (true) {
+    const upTo = from + length > to ? to : from + length - 1n;
+    try {
+      logs.push(...(await rpc.logs({ ...selection, where: { from, to: upTo } })));
+      if (upTo === to || isFull(logs)) return { logs, upTo };
+      from = upTo + 1n;
+      length *= 2n;
+    } catch (error) {
+      if (from === upTo || !isRangeRefused(error)) throw error;
+      length = (upTo - from + 1n) / 2n;
+    }
   }
+}
+
+function isFull(logs: readonly ChainLog[]): boolean {
+  let bytes = 0;
+  for (const { data } of logs) {
+    bytes += LOG_BYTES + data.length;
+    if (bytes >= MAX_PAGE_BYTES) return true;
+  }
+  return false;
+}
+
+/** Endpoints return logs in the order of the chain, but nothing obliges them to. */
+function inOrder(logs: readonly ChainLog[]): readonly ChainLog[] {
+  return logs.toSorted((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex);
 }
 
 function follows(block: ChainBlock, before: Mark | undefined): boolean {
