@@ -318,7 +318,7 @@ describe("param is the name that the client sent", () => {
     ];
     expect(refusals.map(({ status }) => status)).toEqual([400, 400]);
     const [own, sent] = refusals.map(({ body }) => String(body.error.param));
-    expect([own, sent?.toLowerCase()]).toEqual(["provider.max_price", header.toLowerCase()]);
+    expect([own, sent?.toLowerCase()]).toEqual(["provider.max_price.prompt", header.toLowerCase()]);
   });
 
   test.each<[string, object | undefined, Record<string, string>, string, keyof Credentials]>([

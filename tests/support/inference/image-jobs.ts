@@ -60,13 +60,13 @@ export type JobWorld = {
 
 /**
  * Opens such a world. It has no worker yet; unless it is one process, it is notified of jobs by the bus
- * alone. The first `busyReads` reports of providers find no free thread.
+ * alone. The first `busyReads` reports of providers find no free thread; `clock` is that of the polls.
  */
 export async function openJobWorld(
   kind: DatabaseKind,
   onEnd: OnEnd,
   brokers: readonly JobBroker[],
-  { deadlineSeconds = 600, isOneProcess = true, busyReads = 0 } = {},
+  { deadlineSeconds = 600, isOneProcess = true, busyReads = 0, clock: workClock = systemClock } = {},
 ): Promise<JobWorld> {
   const database = await openTestDatabase(kind, { onEnd });
   const log = createLogger("silent");
@@ -156,7 +156,7 @@ export async function openJobWorld(
       return (await imageJobs.submit(ask, { account, keyId })).id;
     },
     startWorker(timing = {}, parallel = 16) {
-      const work = imageJobWork({ client, bodies, billing, clock });
+      const work = imageJobWork({ client, bodies, billing, clock: workClock });
       const queue = { kind: IMAGE_JOB, parallel, work };
       const worker = new JobRunner({ database, bus, clock, log, committed }, queue, {
         pollMs: 50,

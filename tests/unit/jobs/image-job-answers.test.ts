@@ -74,6 +74,10 @@ describe("the answer to a poll", () => {
       expect(readReport(one)).toEqual({ kind: "unknown" });
   });
 
+  test("that is refused because of too many polls says that the provider is there", () => {
+    expect(readReport(answer({ error: { message: "slow down" } }, 429))).toEqual({ kind: "busy" });
+  });
+
   test.each(["pending", "queued", "processing", "running"])(
     "'%s' means that it is being worked on",
     (status) => {

@@ -163,12 +163,12 @@ export function readSubmission(answer: ProviderAnswer | undefined): Submission {
   return { kind: "failed", failure: PROVIDER_FAILED };
 }
 
-/** The status of a job at its provider: working, done, reported as failed, gone, or unknown. */
+/** The status of a job at its provider: working, done, reported as failed, gone, not told now, or unknown. */
 export type Report =
   | { readonly kind: "working"; readonly fraction: number | null }
   | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
   | { readonly kind: "failed" | "gone"; readonly failure: JobFailure }
-  | { readonly kind: "unknown" };
+  | { readonly kind: "busy" | "unknown" };
 
 /**
  * Reads the answer to a poll; undefined means none arrived. An invalid result is a failure of the provider. Long
@@ -178,6 +178,7 @@ export function readReport(answer: ProviderAnswer | undefined): Report {
   if (!answer) return { kind: "unknown" };
   const { status, body } = answer;
   if (status === 403 || status === 404 || status === 410) return { kind: "gone", failure: JOB_GONE };
+  if (status === 429) return { kind: "busy" };
   if (status !== 200) return { kind: "unknown" };
   const report = fieldsOf(body);
   if (report.status === "completed") return readResult(report.data);

@@ -127,9 +127,9 @@ class Work {
         await this.#next(attempt, report.failure);
         return false;
       }
-      if (report.kind === "working") {
+      if (report.kind === "working" || report.kind === "busy") {
         knownAtMs = clock.monotonicMs();
-        await this.#recordProgress(attempt, report.fraction);
+        if (report.kind === "working") await this.#recordProgress(attempt, report.fraction);
       } else if (clock.monotonicMs() - knownAtMs > MAX_UNKNOWN_MS) {
         await this.#next(attempt, PROVIDER_FAILED);
         return false;
