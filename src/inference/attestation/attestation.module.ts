@@ -37,6 +37,7 @@ export function createAttestationModule(
   };
 }
 
-const NO_COLLATERAL = {
+const NO_COLLATERAL: Pick<CollateralClient, "collateralFor" | "forget"> = {
+  forget() {},
   collateralFor: () => Promise.reject(new Error("ATTESTATION_COLLATERAL_URL is not set")),
 };
