@@ -123,3 +123,27 @@ test("a page of a list whose rows are gone gives way to the first page", async (
     await heading(page, "API keys");
   }
 });
+
+test("a list keeps its rows while it cannot be read again, and follows when it can", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { origin, mk } = dashboard().product;
+  const send = (method: string, limit: string) =>
+    fetch(`${origin}/v1/tag-budgets`, {
+      method,
+      headers: { authorization: `Bearer ${mk}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "team", value: "kept", credit_limit: limit }),
+    });
+  expect((await send("POST", "2")).status).toBe(201);
+  const { page } = await dashboard().signedIn();
+  await page.goto(`${origin}/dashboard/tags`);
+  const row = page.getByRole("row", { name: /team=kept/ });
+  await row.waitFor();
+  await failQuery(page, "TagBudgets");
+  const failed = page.waitForEvent("requestfailed");
+  await chat();
+  await failed;
+  // Painted after the failure.
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+  expect(await row.count()).toBe(1);
+  expect(await page.getByText("The gateway cannot be reached.").count()).toBe(0);
+});

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useQuery } from "urql";
 import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
 import { useLive } from "../../../../../packages/client/src/react.ts";
+import { useKept } from "../query/use-kept.ts";
 import { useRefresh } from "../query/use-refresh.ts";
 import type { Position } from "./list-search.ts";
 
@@ -76,11 +77,9 @@ export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
   const page = isFromEnd
     ? { last: size, ...(before && { before }) }
     : { first: size, ...(after && { after }) };
-  const [{ data, error, fetching }, query] = useQuery({
-    query: options.query as TypedDocumentNode<Data, AnyVariables>,
-    variables: { ...options.variables, ...page },
-    pause,
-  });
+  const variables = { ...options.variables, ...page };
+  const document = options.query as TypedDocumentNode<Data, AnyVariables>;
+  const [{ data, error, fetching }, query] = useQuery({ query: document, variables, pause });
   const refetch = useCallback(() => query({ requestPolicy: "network-only" }), [query]);
   const refresh = useRefresh(refetch);
   const followed = useLive(
@@ -88,8 +87,9 @@ export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
     options.changeVariables ?? {},
     { onEvent: refresh, keep: 1 },
   );
-  // An operation that failed as a whole has null as its data.
-  const connection = data ? options.pick(data) : undefined;
+  // Rows stay while they cannot be read again. An operation that failed as a whole has null as its data.
+  const shown = useKept(JSON.stringify(variables), { data: data as object | undefined, error, fetching });
+  const connection = shown ? options.pick(shown as Data) : undefined;
   // What a page had may be gone, such as revoked keys: it has no cursor to go on from, and its list may have other pages.
   const isGone = (after ?? before) !== undefined && connection?.nodes.length === 0;
   useEffect(() => {

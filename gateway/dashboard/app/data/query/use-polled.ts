@@ -1,6 +1,5 @@
-import { useEffect, useState } from "react";
 import { type CombinedError, type TypedDocumentNode, useQuery } from "urql";
-import { isRefusal } from "./graph.ts";
+import { useKept } from "./use-kept.ts";
 import { usePolling } from "./use-polling.ts";
 
 type Polled<Data> = {
@@ -17,22 +16,7 @@ export function usePolled<Data extends object>(
   everyMs: number,
 ): Polled<Data> {
   const [{ data, error, fetching }, refetch] = useQuery({ query, variables: {} });
-  const [last, setLast] = useState<Data>();
-  useEffect(() => {
-    if (data && !error) setLast(data);
-  }, [data, error]);
   const refresh = () => refetch({ requestPolicy: "network-only" });
   usePolling(refresh, everyMs);
-  // An answer that lacks a part is shown: the rest of it is newer.
-  const isLost = error !== undefined && !isRefusal(error) && !hasAny(data);
-  return {
-    data: isLost ? last : data,
-    error,
-    fetching,
-    refresh,
-  };
-}
-
-function hasAny(data: object | null | undefined): boolean {
-  return Object.values(data ?? {}).some((value) => value !== null);
+  return { data: useKept("", { data, error, fetching }), error, fetching, refresh };
 }

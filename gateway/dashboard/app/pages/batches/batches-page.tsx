@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { toPlainTokens } from "../../data/amounts.ts";
 import { useFilters, useList } from "../../data/list/use-list.ts";
+import { useRefresh } from "../../data/query/use-refresh.ts";
 import { Page } from "../../parts/page/page.tsx";
 import { EmptyState } from "../../parts/page/states.tsx";
 import type { Column } from "../../parts/table/column.ts";
@@ -62,6 +63,7 @@ export function BatchesPage() {
 
 function BatchList() {
   const list = useList({ query: BATCHES, pick: ({ batches }) => batches });
+  const refresh = useRefresh(list.refetch);
   const [updates, setUpdates] = useState<ReadonlyMap<string, BatchCounts & { sequence: number }>>(new Map());
   const liveness = useLive(
     BATCHES_CHANGED,
@@ -75,7 +77,7 @@ function BatchList() {
         );
         // One that is new, or that has its files now.
         const isKnown = list.rows?.some(({ batchId }) => batchId === change.batchId);
-        if (!isKnown || hasEnded(change.status)) list.refetch();
+        if (!isKnown || hasEnded(change.status)) refresh();
       },
     },
   );
