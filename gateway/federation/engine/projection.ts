@@ -32,6 +32,7 @@ import {
   type Streaming,
   violate,
 } from "./completion.ts";
+import { introspectionKey } from "./document/aliases.ts";
 import {
   collectFields,
   type Selected,
@@ -93,7 +94,7 @@ function compileShape(compiler: Compiler, type: Objects, sets: Sets): Shape {
     if (known && !(field.kind === "data" && field.selected.length > 0)) return [];
     const shaped = {
       key: field.key,
-      dataKey: field.kind === "data" ? field.dataKey : field.key,
+      dataKey: dataKeyOf(field),
       complete: compileField(compiler, type, field, known),
     };
     return placesOf(field).map((place, at) => ({ ...shaped, ...place, isRepeated: at > 0 }));
@@ -107,6 +108,11 @@ function compileShape(compiler: Compiler, type: Objects, sets: Sets): Shape {
     if (result && run.postponed) for (const add of postponed) add(source, run, run.postponed);
     return result;
   };
+}
+
+function dataKeyOf(field: SelectedField): string {
+  if (field.kind === "data") return field.dataKey;
+  return field.kind === "introspection" ? introspectionKey(field.key) : field.key;
 }
 
 function deliveredFields(

@@ -1,5 +1,6 @@
 import type { DocumentNode, ExecutionResult, GraphQLError } from "graphql";
 import type { Postponed } from "./completion.ts";
+import { introspectionKey } from "./document/aliases.ts";
 import type { Execution } from "./execution.ts";
 import { LaterParts } from "./incremental/answer.ts";
 import { isErrorOf, LaterErrors } from "./incremental/later-errors.ts";
@@ -130,7 +131,7 @@ function addIntrospection<C>(
   execution: Execution<C>,
 ): Promise<void> | undefined {
   const add = ({ data, errors = [] }: ExecutionResult) => {
-    Object.assign(execution.data, data);
+    for (const key in data) execution.data[introspectionKey(key)] = data[key];
     execution.errors.push(...errors);
   };
   const result = introspect(document, variables, signal);

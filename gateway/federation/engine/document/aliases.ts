@@ -13,6 +13,11 @@ export function dataKey({ alias, name }: FieldNode): string {
   return alias && alias.value !== name.value ? PREFIX + alias.value : name.value;
 }
 
+/** The key in the data of what the schema itself answers, by the client's response key: no other key begins so. */
+export function introspectionKey(key: string): string {
+  return `_introspection_${key}`;
+}
+
 /** The client's response key for a key in the data. */
 export function clientKey(key: string): string {
   return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key;

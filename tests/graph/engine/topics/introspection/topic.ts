@@ -38,6 +38,16 @@ export const introspection: Topic = {
       },
     },
     {
+      title: "under an alias that begins as those of data do within the engine",
+      query: `{ _alias_one: __schema { queryType { name } } one: thing { name } _alias_two: __typename two: old }`,
+      data: {
+        _alias_one: { queryType: { name: "Query" } },
+        one: { name: "name of x" },
+        _alias_two: "Query",
+        two: 1,
+      },
+    },
+    {
       title: "alone, with a variable, without a subgraph request",
       query: `query ($name: String!, $no: Boolean!) { __type(name: $name) { kind } __schema @include(if: $no) { description } }`,
       variables: { name: "Query", no: false },
