@@ -46,8 +46,7 @@ export function createLifting<C>(
     const given = coerceVariables(api, operation, request.variables);
     const lifted = liftedOf(document, operation);
     refuseNulls(lifted.required, given);
-    const variables = { ...given, ...lifted.values(given) };
-    return { ...request, document: lifted.document, variables, reportViolations };
+    return { ...request, document: lifted.document, variables: lifted.variables(given), reportViolations };
   };
 }
 

@@ -160,6 +160,36 @@ test("a principal that the subgraph does not accept gets no stream", async () =>
   await federation.close();
 });
 
+test("a variable with the name that a resumed subscription adds keeps its value", async () => {
+  const news = new Source<{ topic: string; cursor: string }>();
+  const opened: object[] = [];
+  const one = {
+    sdl: `type Query { x: Int } type News { topic: String! cursor: String! }
+      type Subscription { news(topic: String, after: String): News! }`,
+    resolvers: {
+      Subscription: {
+        news: {
+          subscribe: (_: unknown, args: object) => {
+            opened.push({ ...args });
+            return news.subscribe();
+          },
+          resolve: (event: object) => event,
+        },
+      },
+    },
+  };
+  const federation = await startFederation({ one }, "local");
+  const stream = await federation.engine.subscribe({
+    document: parse("subscription ($_after: String) { news(topic: $_after) { topic } }"),
+    variables: { _after: "chain" },
+    context: { user: "ann" },
+  });
+  if (!isStream(stream)) throw new Error(JSON.stringify(stream));
+  expect(opened).toMatchObject([{ topic: "chain" }]);
+  await stream.return?.();
+  await federation.close();
+});
+
 test("an executor for a dead URL reports an error, and leaves nothing open", async () => {
   const executor = remoteExecutor(DEAD_URL);
   const request = { text: "subscription { x }", document: parse("{ x }"), variables: {}, scope: {} };

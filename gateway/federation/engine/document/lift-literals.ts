@@ -27,13 +27,14 @@ import { readExactly } from "../../../../subgraphs/shared/schema/exact-literal.t
 import { isRecursive } from "../../../../subgraphs/shared/schema/variable-usage.ts";
 import type { JsonObject } from "../subgraph-executor.ts";
 import { CHILDREN } from "./contents.ts";
+import { renameReserved } from "./reserved-variables.ts";
 
 /** An operation without literals in its arguments. */
 export type LiftedOperation = {
   /** The operation only, with a variable in place of each literal and without variable defaults. */
   readonly document: DocumentNode;
-  /** The literals, by variable name. `variables` are the coerced ones of the client. */
-  values(variables: Readonly<JsonObject>): JsonObject;
+  /** All variables of the document, with the literals. `given` are the coerced ones of the client. */
+  variables(given: Readonly<JsonObject>): Readonly<JsonObject>;
   /** Client variables used where null is not allowed, without their `$`. */
   readonly required: ReadonlySet<string>;
 };
@@ -50,8 +51,10 @@ export function liftLiterals(
 ): LiftedOperation {
   const isAlone = document.definitions.length === 1;
   const own = isAlone ? document : (separateOperations(document)[operation.name?.value ?? ""] ?? document);
-  const lifting = new Lifting(api, prefixFor(operation));
-  const lifted = visit(own, lifting.visitor(), CHILDREN);
+  const prefix = prefixFor(operation);
+  const renamed = renameReserved(own, operation, prefix);
+  const lifting = new Lifting(api, prefix);
+  const lifted = visit(renamed.document, lifting.visitor(), CHILDREN);
   const { fixed, computed, added, required } = lifting;
   return {
     document: {
@@ -62,12 +65,12 @@ export function liftLiterals(
         return { ...node, variableDefinitions: [...existing, ...added] };
       }),
     },
-    values(variables) {
-      const values = { ...fixed };
-      for (const [name, node] of computed) values[name] = readExactly(node, variables);
-      return values;
+    variables(given) {
+      const variables = { ...renamed.variables(given), ...fixed };
+      for (const [name, node] of computed) variables[name] = readExactly(node, variables);
+      return variables;
     },
-    required,
+    required: new Set([...required].map(renamed.clientName)),
   };
 }
 

@@ -41,6 +41,8 @@ type Values = Readonly<Record<string, readonly Value[]>>;
 export type DrawOptions = {
   readonly values?: Values;
   readonly without?: ReadonlySet<string>;
+  /** Names for some of the variables, such as those that the planner uses too. */
+  readonly variableNames?: readonly string[];
   readonly depth?: number;
   /** The maximum number of fields and fragments of an operation. */
   readonly maxFields?: number;
@@ -90,6 +92,7 @@ class QueryWriter {
   readonly #draw: Draw;
   readonly #values: Values;
   readonly #without: ReadonlySet<string>;
+  readonly #variableNames: readonly string[];
   readonly #depth: number;
   readonly #variables: Record<string, unknown> = {};
   readonly #definitions: string[] = [];
@@ -103,6 +106,7 @@ class QueryWriter {
     this.#draw = draw;
     this.#values = { ...BUILT_IN, ...options.values };
     this.#without = options.without ?? new Set();
+    this.#variableNames = options.variableNames ?? [];
     this.#depth = options.depth ?? 5;
     this.#fieldsLeft = options.maxFields ?? 40;
   }
@@ -190,7 +194,7 @@ class QueryWriter {
 
   /** Sent, defaulted, or omitted where that is valid. */
   #variable(type: GraphQLInputType, place: string, hasDefault: boolean): string {
-    const name = this.#name("v");
+    const name = this.#variableName();
     const value = this.#value(type, place, false);
     const withDefault = this.#oneIn(3);
     const written = withDefault || hasDefault ? getNullableType(type) : type;
@@ -202,6 +206,13 @@ class QueryWriter {
     if (!mayBeLeftOut || this.#oneIn(2)) this.#variables[name] = this.#value(type, place, false).json;
     if (written !== type && this.#oneIn(40)) this.#give(name, null);
     return `$${name}`;
+  }
+
+  #variableName(): string {
+    const named =
+      this.#variableNames.length > 0 && this.#oneIn(6) ? this.#pick(this.#variableNames) : undefined;
+    const isTaken = this.#definitions.some((text) => text.startsWith(`$${named}:`));
+    return named === undefined || isTaken ? this.#name("v") : named;
   }
 
   /** `isInPlace` says whether variables are allowed in it. */

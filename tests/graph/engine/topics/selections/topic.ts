@@ -141,6 +141,38 @@ export const selections: Topic = {
       data: { model: { provider: { stake: "0x1 milli" } } },
     },
     {
+      title: "a variable with the name of the planner's own, in the request for an entity",
+      query: `query ($representations: String, $_literal: ID!) {
+        model(id: $_literal) { provider { stake(unit: $representations) } }
+      }`,
+      variables: { representations: "wei", _literal: "chat" },
+      data: { model: { provider: { stake: "0x1 wei" } } },
+    },
+    {
+      title: "variables with the names of the planner's own, in a request for several entities",
+      query: `query ($representations: String, $__batch_reps_0: String = "milli", $__batch_reps_1: Boolean!) {
+        model(id: "chat") { provider { stake(unit: $representations) } }
+        models { id @skip(if: $__batch_reps_1) provider { stake(unit: $__batch_reps_0) } }
+      }`,
+      variables: { representations: "wei", __batch_reps_1: true },
+      data: {
+        model: { provider: { stake: "0x1 wei" } },
+        models: ["0x1", "0x2", "0x1"].map((address) => ({ provider: { stake: `${address} milli` } })),
+      },
+    },
+    {
+      title: "a null for such a variable where null is not allowed",
+      query: `query ($representations: Boolean = true) { model(id: "chat") { id @include(if: $representations) } }`,
+      variables: { representations: null },
+      data: undefined,
+      errors: [
+        {
+          code: "invalid_parameter",
+          message: 'Variable "$representations" is null where null is not allowed.',
+        },
+      ],
+    },
+    {
       title: "__typename, plain and under an alias, at every level",
       query: `{ __typename kind: __typename model(id: "chat") { t: __typename provider { __typename stake } } }`,
       data: {
