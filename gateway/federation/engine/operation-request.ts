@@ -55,8 +55,13 @@ export function createFlags(): (document: DocumentNode, variables: Readonly<Json
   const namesOf = oncePer(conditionVariables);
   return (document, variables) => {
     const names = namesOf(document);
-    return names.length > 0 ? `?${names.map((name) => (variables[name] === true ? 1 : 0)).join("")}` : "";
+    return names.length > 0 ? `?${names.map((name) => flagOf(variables[name])).join("")}` : "";
   };
+}
+
+/** `if` of `@defer` and `@stream` may be left out: it is true then, and not false. */
+function flagOf(value: unknown): string {
+  return value === undefined ? "-" : value === true ? "1" : "0";
 }
 
 function unknownOperation(operationName: string | null): string {

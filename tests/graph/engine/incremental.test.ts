@@ -80,6 +80,17 @@ test.each([
   expect(result).toEqual(await federation.engine.execute({ document: parse(query), context }));
 });
 
+test("a variable that is not given defers, also after one that is false, and the reverse", async () => {
+  const defer = `query ($later: Boolean) { person { name ... @defer(if: $later) { score } } }`;
+  const stream = `query ($later: Boolean) { person { friends @stream(if: $later) { name } } }`;
+  for (const query of [defer, stream]) {
+    const delivered: boolean[] = [];
+    for (const variables of [{ later: false }, {}, { later: true }, { later: false }])
+      delivered.push(isInParts(await run(query, variables)));
+    expect(delivered).toEqual([false, true, true, false]);
+  }
+});
+
 test.each([
   [true, ["first", "score"]],
   [false, ["all"]],
