@@ -57,10 +57,7 @@ export function requestSubgraph<C>(
   settle: (result: SubgraphResult) => void,
 ): MaybePromise<void> {
   const lost = (reason: unknown) => settle(unavailable(subgraph, reason));
-  const check = (result: SubgraphResult) => {
-    if (result.data || result.errors) settle(result);
-    else lost(new Error("the answer has neither data nor errors"));
-  };
+  const check = (result: SubgraphResult) => settle(orUnavailable(subgraph, result));
   const { context, signal, scope = execution } = execution;
   let result: MaybePromise<SubgraphResult>;
   try {
@@ -80,6 +77,12 @@ function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", onAbort, { once: true });
     result.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
+
+/** A result that says something; one with neither data nor an error would leave nulls that nothing explains. */
+export function orUnavailable(subgraph: Subgraph<never>, result: SubgraphResult): SubgraphResult {
+  if (result.data || (result.errors && result.errors.length > 0)) return result;
+  return unavailable(subgraph, new Error("the answer has neither data nor errors"));
 }
 
 function unavailable(subgraph: Subgraph<never>, reason: unknown): SubgraphResult {

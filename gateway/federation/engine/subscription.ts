@@ -1,6 +1,6 @@
 import type { ExecutionResult, GraphQLError } from "graphql";
 import { AppError } from "../../../src/kernel/errors.ts";
-import { type Execution, type Subgraph, toClientError, unreachable } from "./execution.ts";
+import { type Execution, orUnavailable, type Subgraph, toClientError, unreachable } from "./execution.ts";
 import { MapIterator } from "./map-iterator.ts";
 import type { SubscriptionPlan } from "./planning/compile-plan.ts";
 import { type ResumePlan, readPosition } from "./resume-plan.ts";
@@ -29,7 +29,7 @@ export async function openSubscription<C>(
   const { source, subgraph, rest } = plan;
   const map = async (event: SubgraphResult): Promise<ExecutionResult> => {
     const execution = start();
-    source.settle(execution, event);
+    source.settle(execution, orUnavailable(subgraph, event));
     if (event.data) await rest(execution);
     return finish(execution);
   };
