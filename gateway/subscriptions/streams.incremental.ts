@@ -62,7 +62,7 @@ export async function streamParts(
   reply.hijack();
   const response = new StreamingResponse(
     reply.raw,
-    { "content-type": contentType, vary: "authorization, accept" },
+    { "content-type": contentType, vary: varying(reply) },
     {
       stallMs: streams.stallMs,
       // A part of multipart that says nothing would end the response for some clients.
@@ -86,4 +86,9 @@ export async function streamParts(
   );
   response.end(isMultipart ? "--\r\n" : "event: complete\ndata:\n\n");
   return reply;
+}
+
+/** What the response depends on: with the origin of the page, if CORS is on. */
+function varying({ raw }: FastifyReply): string {
+  return ["authorization", "accept", ...[raw.getHeader("vary") ?? []].flat()].join(", ");
 }

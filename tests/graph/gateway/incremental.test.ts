@@ -215,6 +215,20 @@ function partsOf(text: string): unknown[] {
 }
 
 describe("the response", () => {
+  test.each(["multipart/mixed", "text/event-stream"])(
+    "to a page by %s depends on its origin",
+    async (accept) => {
+      const page = "http://localhost:5173";
+      const reply = await fetch(`${origin}/graphql`, {
+        ...{ method: "POST", body: JSON.stringify({ query: SHORT }) },
+        headers: { "content-type": "application/json", accept, origin: page },
+      });
+      await reply.text();
+      expect(reply.headers.get("access-control-allow-origin")).toBe(page);
+      expect(reply.headers.get("vary")).toBe("authorization, accept, origin");
+    },
+  );
+
   test("has ids in the current format", async () => {
     const { status, type, text } = await post(
       SHORT,
