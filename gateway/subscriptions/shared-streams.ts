@@ -12,6 +12,7 @@ import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { detached } from "../../src/kernel/tracing.ts";
 import { readFragments } from "../federation/engine/document/fragments.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
+import { defaultsOf } from "../federation/policy/variables.ts";
 import type { SupergraphSource } from "../federation/supergraph-source.ts";
 import type { Results, StreamedOperation } from "./streamed-operation.ts";
 
@@ -32,7 +33,8 @@ export function createShareKeys(
     const field = operation && rootField(document, operation.selectionSet);
     if (!field || !isLive(field.name.value)) return undefined;
     const after = field.arguments?.find(({ name }) => name.value === "after")?.value;
-    const cursor: unknown = after && valueFromASTUntyped(after, variableValues);
+    const cursor: unknown =
+      after && valueFromASTUntyped(after, { ...defaultsOf(operation), ...variableValues });
     if (cursor !== undefined && cursor !== null) return undefined;
     return JSON.stringify([operationName ?? null, variableValues ?? {}, contextValue.account.principal]);
   };

@@ -400,6 +400,26 @@ function readParts(response: Response) {
   };
 }
 
+describe("an equal subscription with a cursor in the default of its variable", () => {
+  test("replays what follows the cursor to each of its subscribers", async () => {
+    const { secret, change } = await newOwner();
+    const first = await followSocket(stack().origin, secret, KEYS);
+    ends.push(() => first.stop());
+    await until(() => stack().app.events.openStreams === 1);
+    for (let n = 0; n < 3; n++) await change();
+    await until(() => first.results.length === 3);
+    const cursor = first.results[0]?.data?.keyChanged.cursor;
+    const query = `subscription ($after: Cursor = "${cursor}") { keyChanged(after: $after) { id } }`;
+    const ids = first.results.slice(1).map(({ data }) => data?.keyChanged.id);
+    for (let n = 0; n < 2; n++) {
+      const resumed = await followSocket(stack().origin, secret, query);
+      ends.push(() => resumed.stop());
+      await until(() => resumed.results.length === 2);
+      expect(resumed.results.map(({ data }) => data?.keyChanged.id)).toEqual(ids);
+    }
+  });
+});
+
 describe("multipart, as Apollo Client requests it,", () => {
   test("begins with a part at once, sends every event in its own part, and sends heartbeats in between", async () => {
     const { secret, change } = await newOwner();
