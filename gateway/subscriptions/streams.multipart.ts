@@ -3,11 +3,11 @@ import type { GraphQLError } from "graphql";
 import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { whenClosed } from "../../src/kernel/async/when-closed.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
-import type { OperationPayload } from "../federation/policy/policy.ts";
 import { showError } from "../federation/policy/refusals.ts";
 import { sendErrors } from "../graph/graph-errors.ts";
 import type { OperationAccount } from "../graph/operation-account.ts";
 import { lossResult, pump, resultText, showResult } from "./results.ts";
+import { payloadOf } from "./stream-payload.ts";
 import { acquireStreamSlot } from "./stream-slot.ts";
 import { StreamingResponse } from "./streaming-response.ts";
 import type { Streams } from "./streams.ts";
@@ -26,7 +26,8 @@ export function wantsMultipart({ method, headers }: FastifyRequest): boolean {
 /**
  * Answers a subscription with version 1.0 of Apollo's multipart protocol: every result is a part with a `payload`, a
  * heartbeat is `{}`, and `errors` beside a null `payload` report a lost stream. Returns false for an operation that
- * is not a subscription, which gets the ordinary response. Throws `rate_limit_exceeded` before anything is sent.
+ * is not a subscription, which gets the ordinary response. Throws what `payloadOf` throws, and `rate_limit_exceeded` before
+ * anything is sent.
  */
 export async function streamMultipart(
   streams: Streams,
@@ -37,7 +38,7 @@ export async function streamMultipart(
   },
 ): Promise<boolean> {
   const { request, reply, account } = call;
-  const payload = (request.body ?? {}) as OperationPayload;
+  const payload = payloadOf(request);
   if (streams.kindOf(payload) === "unary") return false;
   const memory = streams.memoryOf(request.raw, account.principal);
   const operation = await streams.admit(payload, { account, memory });

@@ -455,6 +455,30 @@ describe("multipart, as Apollo Client requests it,", () => {
   });
 });
 
+describe("multipart, with a body that is no operation,", () => {
+  test.each([
+    ["query", { query: 5, extensions: { persistedQuery: { version: 1, sha256Hash: "a" } } }],
+    ["variables", { query: "subscription { blockAdded { number } }", variables: "abc" }],
+    ["extensions", { query: "subscription { blockAdded { number } }", extensions: [] }],
+    ["operationName", { query: "subscription { blockAdded { number } }", operationName: {} }],
+    ["body", []],
+  ])("names %s, as server-sent events do", async (param, body) => {
+    const leaving = new AbortController();
+    ends.push(() => leaving.abort());
+    const answers = ["multipart/mixed;subscriptionSpec=1.0", "text/event-stream"].map(async (accept) => {
+      const path = accept === "text/event-stream" ? "/graphql/stream" : "/graphql";
+      const reply = await fetch(stack().origin + path, {
+        ...{ method: "POST", body: JSON.stringify(body), signal: leaving.signal },
+        headers: { "content-type": "application/json", accept },
+      });
+      const { errors } = JSON.parse(await reply.text());
+      return [reply.status, errors[0].extensions];
+    });
+    const expected = [400, expect.objectContaining({ code: "invalid_body", param })];
+    expect(await Promise.all(answers)).toEqual([expected, expected]);
+  });
+});
+
 describe("server-sent events", () => {
   const options = (secret: string) => ({
     url: `${stack().origin}/graphql/stream`,
