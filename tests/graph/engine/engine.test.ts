@@ -79,30 +79,33 @@ test("a query is planned once: for the same document, the same text, and concurr
 test.each([
   ["no error", { data: null, errors: [] }],
   ["neither", {}],
-])("an answer without data and with %s is an outage, and no null that nothing explains", async (_, answer) => {
-  const supergraphSdl = composeSupergraph([
-    { name: "one", sdl: `${FEDERATION_LINK} type Query { x: Int } type Subscription { y: Int }` },
-  ]);
-  const one: SubgraphExecutor<TestContext> = {
-    execute: () => answer,
-    async *subscribe() {
-      yield answer;
-    },
-    close: async () => {},
-  };
-  const failures: unknown[] = [];
-  const engine = createEngine({
-    ...{ supergraphSdl, planner: createNativePlanner(supergraphSdl), executors: { one } },
-    reportFailure: (subgraph) => void failures.push(subgraph),
-  });
-  const unavailable = (key: string) => [{ path: [key], extensions: { code: "unavailable" } }];
-  const result = await engine.execute({ document: parse("{ x }"), context });
-  expect(result).toMatchObject({ data: { x: null }, errors: unavailable("x") });
-  const stream = await engine.subscribe({ document: parse("subscription { y }"), context });
-  if (!("next" in stream)) throw new Error("refused");
-  expect((await stream.next()).value).toMatchObject({ data: { y: null }, errors: unavailable("y") });
-  expect(failures).toEqual(["one", "one"]);
-});
+])(
+  "an answer without data and with %s is an outage, and no null that nothing explains",
+  async (_, answer) => {
+    const supergraphSdl = composeSupergraph([
+      { name: "one", sdl: `${FEDERATION_LINK} type Query { x: Int } type Subscription { y: Int }` },
+    ]);
+    const one: SubgraphExecutor<TestContext> = {
+      execute: () => answer,
+      async *subscribe() {
+        yield answer;
+      },
+      close: async () => {},
+    };
+    const failures: unknown[] = [];
+    const engine = createEngine({
+      ...{ supergraphSdl, planner: createNativePlanner(supergraphSdl), executors: { one } },
+      reportFailure: (subgraph) => void failures.push(subgraph),
+    });
+    const unavailable = (key: string) => [{ path: [key], extensions: { code: "unavailable" } }];
+    const result = await engine.execute({ document: parse("{ x }"), context });
+    expect(result).toMatchObject({ data: { x: null }, errors: unavailable("x") });
+    const stream = await engine.subscribe({ document: parse("subscription { y }"), context });
+    if (!("next" in stream)) throw new Error("refused");
+    expect((await stream.next()).value).toMatchObject({ data: { y: null }, errors: unavailable("y") });
+    expect(failures).toEqual(["one", "one"]);
+  },
+);
 
 test("operations that differ only in literals share one plan, and subgraphs get the values as they were written", async () => {
   const supergraphSdl = composeSupergraph([

@@ -24,10 +24,7 @@ export type Draw = (end: number) => number;
 export type DrawnQuery = {
   readonly query: string;
   readonly variables: Readonly<Record<string, unknown>>;
-  /**
-   * Whether a variable is null where null is not allowed, which a default in the operation or the schema
-   * makes valid.
-   */
+  /** Whether a variable is null where null is not allowed, which a default in the operation or the schema makes valid. */
   readonly hasForbiddenNull: boolean;
 };
 
@@ -209,8 +206,8 @@ class QueryWriter {
   }
 
   #variableName(): string {
-    const named =
-      this.#variableNames.length > 0 && this.#oneIn(6) ? this.#pick(this.#variableNames) : undefined;
+    const isNamed = this.#variableNames.length > 0 && this.#oneIn(6);
+    const named = isNamed ? this.#pick(this.#variableNames) : undefined;
     const isTaken = this.#definitions.some((text) => text.startsWith(`$${named}:`));
     return named === undefined || isTaken ? this.#name("v") : named;
   }
