@@ -88,8 +88,7 @@ function registerProcessGauges(registry: Registry, sources: Sampled): void {
     [],
     async (gauge) => {
       const seconds = sources.replicaLagSeconds();
-      if (seconds === undefined) gauge.remove();
-      else gauge.set(seconds);
+      if (seconds !== undefined) gauge.set(seconds);
     },
   );
   register(
@@ -106,8 +105,7 @@ function registerProcessGauges(registry: Registry, sources: Sampled): void {
     [],
     async (gauge) => {
       const spans = sources.droppedSpans();
-      if (spans === undefined) gauge.remove();
-      else gauge.set(spans);
+      if (spans !== undefined) gauge.set(spans);
     },
   );
   register(
@@ -195,10 +193,14 @@ function registerSharedGauges(registry: Registry, sources: Sampled): void {
   register(
     registry,
     "zerograph_provider_circuit_state",
-    "Circuit breakers of this process: 0 closed, 1 half-open, 2 open",
+    "Circuit breakers of this process, the worst of a provider's models: 0 closed, 1 half-open, 2 open",
     ["provider"],
     async (gauge) => {
-      for (const { provider, state } of sources.circuits()) gauge.set({ provider }, CIRCUITS[state]);
+      // A provider has a circuit for each of its models: the worst of them is shown.
+      const worst = new Map<string, number>();
+      for (const { provider, state } of sources.circuits())
+        worst.set(provider, Math.max(CIRCUITS[state], worst.get(provider) ?? 0));
+      for (const [provider, state] of worst) gauge.set({ provider }, state);
     },
   );
 }
@@ -231,13 +233,18 @@ function register(
   labelNames: readonly string[],
   read: (gauge: Gauge) => Promise<unknown>,
 ): void {
+  // A reset alone sets a gauge without labels to 0, as if that had been read.
+  const omit = (gauge: Gauge) => {
+    gauge.reset();
+    if (labelNames.length === 0) gauge.remove();
+  };
   const collect: CollectFunction<Gauge> = async function (this: Gauge) {
-    this.reset();
+    omit(this);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise((resolve) => {
       timer = setTimeout(resolve, SAMPLE_MS);
     });
-    await Promise.race([read(this).catch(() => this.reset()), late]);
+    await Promise.race([read(this).catch(() => omit(this)), late]);
     clearTimeout(timer);
   };
   new Gauge({ name, help, labelNames: [...labelNames], registers: [registry], collect });

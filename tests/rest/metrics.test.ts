@@ -200,9 +200,22 @@ describe("/metrics", () => {
         { watcher: "files", lagBlocks: 3, advances: true },
         { watcher: "deposits", lagBlocks: undefined, advances: false },
       ],
-      circuits: () => [{ provider: "0x1", state: "half-open" }],
+      circuits: () => [
+        { provider: "0x1", state: "closed" },
+        { provider: "0x1", state: "half-open" },
+        { provider: "0x1", state: "closed" },
+      ],
     });
     const { body } = await metrics.text();
+    const values = body.split("\n").filter((line) => !line.startsWith("#"));
+    for (const name of [
+      "zerograph_holds_open",
+      "zerograph_event_relay_lag_seconds",
+      "zerograph_database_replica_lag_seconds",
+      "zerograph_jobs",
+      "zerograph_wallet_balance_neuron",
+    ])
+      expect(values.filter((line) => line.startsWith(name))).toEqual([]);
     expect(body).toContain('zerograph_watcher_lag_blocks{watcher="files"} 3');
     expect(body).not.toContain('zerograph_watcher_lag_blocks{watcher="deposits"}');
     expect(body).toContain('zerograph_watcher_up{watcher="files"} 1');
