@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { parseVaultEvent, toVaultEvent } from "./accounts/vault-event.ts";
 import { addPasswords } from "./connection-passwords.ts";
 import { loadEnvFile, misspellings } from "./env-file.ts";
+import { parseRedisUrl } from "./events/redis-address.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/text/hex.ts";
 import { largestBodyBytes } from "./load/memory-budget.ts";
@@ -140,6 +141,12 @@ function conflicts(config: Config, isPartial: boolean): readonly string[] {
     );
   if (config.DATABASE_REPLICA_URL && !config.DATABASE_URL)
     found.push(missing("DATABASE_URL", "required with DATABASE_REPLICA_URL"));
+  if (config.DATABASE_POOLER !== "none" && !config.DATABASE_URL)
+    found.push(missing("DATABASE_URL", "required with DATABASE_POOLER"));
+  found.push(...redisConflicts(config));
+  // The development network appraises without it.
+  if (config.ATTESTATION_MEASUREMENTS && !config.ATTESTATION_COLLATERAL_URL && config.NETWORK !== "devnet")
+    found.push(missing("ATTESTATION_COLLATERAL_URL", "required with ATTESTATION_MEASUREMENTS"));
   for (const name of ["RETENTION_REQUESTS_MONTHS", "RETENTION_LEDGER_MONTHS"] as const)
     if (config[name] !== undefined && !config.RETENTION_ARCHIVE_FOLDER)
       found.push(missing("RETENTION_ARCHIVE_FOLDER", `required with ${name}`));
@@ -154,6 +161,19 @@ function conflicts(config: Config, isPartial: boolean): readonly string[] {
   if (config.MAX_PROMPT_MIB > mostPromptMib)
     found.push(
       `MAX_PROMPT_MIB: must be at most ${mostPromptMib} with REQUEST_MEMORY_MIB=${config.REQUEST_MEMORY_MIB}, for example MAX_PROMPT_MIB=${mostPromptMib}`,
+    );
+  return found;
+}
+
+/** Settings that would have no effect on the connections to Redis: an operator who sets them relies on them. */
+function redisConflicts({ REDIS_URL, REDIS_CA_FILE, REDIS_SENTINEL_PASSWORD }: Config): readonly string[] {
+  const address = REDIS_URL === undefined ? undefined : parseRedisUrl(REDIS_URL);
+  const found: string[] = [];
+  if (REDIS_CA_FILE !== undefined && !address?.isEncrypted)
+    found.push("REDIS_CA_FILE: requires TLS, for example REDIS_URL=rediss://host:6379");
+  if (REDIS_SENTINEL_PASSWORD !== undefined && address?.kind !== "sentinel")
+    found.push(
+      "REDIS_SENTINEL_PASSWORD: requires sentinels, for example REDIS_URL=redis+sentinel://host1:26379,host2:26379/mymaster",
     );
   return found;
 }

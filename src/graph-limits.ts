@@ -53,11 +53,13 @@ const NAMES: ReadonlySet<string> = new Set(Object.keys(GRAPH_LIMITS));
 
 /** Reads `name=number,name=number` as overrides of the default limits. */
 export const graphLimits = z.string().transform((text, context): GraphLimits => {
-  const overrides: Record<string, number> = {};
+  const overrides = new Map<string, number>();
   for (const part of text.split(",")) {
-    const [name = "", value = ""] = part.split("=").map((word) => word.trim());
-    if (NAMES.has(name) && /^[1-9]\d{0,8}$/.test(value)) overrides[name] = Number(value);
-    else context.addIssue({ code: "custom", message: `must be name=number, of ${[...NAMES].join(", ")}` });
+    const [, name = "", value] = /^\s*(\w+)\s*=\s*([1-9]\d{0,8})\s*$/.exec(part) ?? [];
+    if (!NAMES.has(name))
+      context.addIssue({ code: "custom", message: `must be name=number, of ${[...NAMES].join(", ")}` });
+    else if (overrides.has(name)) context.addIssue({ code: "custom", message: `has ${name} twice` });
+    overrides.set(name, Number(value));
   }
-  return { ...GRAPH_LIMITS, ...overrides };
+  return { ...GRAPH_LIMITS, ...Object.fromEntries(overrides) };
 });

@@ -172,7 +172,7 @@ function remoteExecutors(
     Object.entries(urls).map(([name, url]) => [
       name,
       createRemoteExecutor({
-        url: new URL("/graphql", url).href,
+        url: url.endsWith("/graphql") ? url : `${url}/graphql`,
         headers: (context, text) => ({ ...identityFor(context, text), ...traceHeaders() }),
         connectionParams: identity,
         restartMs: RESTART_MS,

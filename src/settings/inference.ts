@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ms, type Settings, tokenUsd, words } from "./values.ts";
+import { baseUrl, ms, type Settings, tokenUsd, words } from "./values.ts";
 
 const TCB_STATUSES = [
   "UpToDate",
@@ -111,7 +111,7 @@ export const PROVIDER_SETTINGS = {
     example: "5000",
   },
   ATTESTATION_COLLATERAL_URL: {
-    schema: z.url({ protocol: /^https?$/ }).optional(),
+    schema: baseUrl.optional(),
     about:
       "The provisioning service (Intel's own, or a cache of it) that supplies the certificates and revocation lists for verifying providers' attestations; unset: attestations are not appraised. The development network still appraises them, but none passes",
     example: "https://api.trustedservices.intel.com",

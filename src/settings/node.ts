@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { addresses, httpUrl, type Settings, urls } from "./values.ts";
+import { addresses, baseUrl, baseUrls, httpUrl, type Settings } from "./values.ts";
 
 /** The operator's own node. */
 export const NODE_SETTINGS = {
@@ -10,7 +10,7 @@ export const NODE_SETTINGS = {
     example: "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
   },
   NODE_CONSENSUS_URL: {
-    schema: httpUrl.optional(),
+    schema: baseUrl.optional(),
     about: "The RPC of the operator's consensus client",
     example: "http://127.0.0.1:26657",
   },
@@ -65,7 +65,7 @@ export const NODE_SETTINGS = {
     mayBeEmpty: true,
   },
   NODE_OTHER_CONSENSUS_URLS: {
-    schema: urls.pipe(z.array(z.string()).max(16)).optional(),
+    schema: baseUrls.pipe(z.array(z.string()).max(16)).optional(),
     about:
       "Consensus RPCs of other machines that have, or had, the same validator key, separated by commas. A validator that signs on two machines is slashed",
     example: "http://10.0.0.8:26657",

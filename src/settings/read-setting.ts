@@ -11,6 +11,9 @@ const DECIMAL = /^-?\d+(?:\.\d+)?$/;
 export function readSetting(name: string, { schema, example }: Setting, text: string | undefined): unknown {
   const result = schema.safeParse(text);
   const isNumber = result.success && typeof result.data === "number" && text !== undefined;
+  // A template without its value leaves such a text, which would name a folder or a host, or be a secret.
+  if (result.success && !isNumber && text?.trim() === "")
+    throw new Error(`${name}: is blank, for example ${name}=${example}`);
   if (result.success && (!isNumber || DECIMAL.test(text))) return result.data;
   const rule = ruleOf(schema, result.error?.issues[0]);
   throw new Error(`${name}: ${rule}, for example ${name}=${example}`);

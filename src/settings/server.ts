@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { addressRanges, httpUrl, ms, origins, port, requestsPerMinute, type Settings } from "./values.ts";
+import { addressRanges, baseUrl, ms, origins, port, requestsPerMinute, type Settings } from "./values.ts";
 
 /** Listening, and what is accepted from clients. */
 export const LISTENING_SETTINGS = {
@@ -9,7 +9,7 @@ export const LISTENING_SETTINGS = {
     example: "127.0.0.1",
   },
   PUBLIC_URL: {
-    schema: httpUrl.transform((text) => text.replace(/\/$/, "")).optional(),
+    schema: baseUrl.optional(),
     about:
       "The URL at which clients reach this gateway, also used in the download URLs of storage clients; unset: HOST and PORT",
     example: "https://gateway.example.com",
@@ -71,22 +71,22 @@ export const PROCESS_SETTINGS = {
     mayBeEmpty: true,
   },
   ACCOUNTS_URL: {
-    schema: httpUrl.optional(),
+    schema: baseUrl.optional(),
     about: "The URL of the accounts subgraph's process",
     example: "http://127.0.0.1:4101",
   },
   INFERENCE_URL: {
-    schema: httpUrl.optional(),
+    schema: baseUrl.optional(),
     about: "The URL of the inference subgraph's process",
     example: "http://127.0.0.1:4102",
   },
   STORAGE_URL: {
-    schema: httpUrl.optional(),
+    schema: baseUrl.optional(),
     about: "The URL of the storage subgraph's process",
     example: "http://127.0.0.1:4103",
   },
   CHAIN_URL: {
-    schema: httpUrl.optional(),
+    schema: baseUrl.optional(),
     about: "The URL of the chain subgraph's process",
     example: "http://127.0.0.1:4104",
   },

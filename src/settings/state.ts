@@ -115,7 +115,7 @@ export const STATE_SETTINGS = {
   REDIS_CA_FILE: {
     schema: z.string().min(1).optional(),
     about:
-      "A PEM file with the certificate authorities that are trusted for Redis; unset: those that Node trusts",
+      "A PEM file with the certificate authorities that are trusted for Redis, with rediss in REDIS_URL; unset: those that Node trusts",
     example: "redis-ca.pem",
   },
   REDIS_SENTINEL_PASSWORD: {

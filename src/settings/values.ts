@@ -31,7 +31,15 @@ export const ms = z.coerce.number().int().min(1).max(3_600_000);
 /** Requests a minute; 0 for no limit. */
 export const requestsPerMinute = z.coerce.number().int().min(0).max(1_000_000_000);
 /** An http(s) URL. */
-export const httpUrl = z.url({ protocol: /^https?$/ });
+export const httpUrl = z.url({ protocol: /^https?$/, abort: true });
+/** An http(s) URL to which paths are appended, without the slashes at its end. */
+export const baseUrl = httpUrl
+  .refine((text) => {
+    const { username, password } = new URL(text);
+    // Of an empty query or fragment, only the text keeps its sign.
+    return username === "" && password === "" && !/[?#]/.test(text);
+  }, "must be a URL without a query, a fragment or a password")
+  .transform((text) => text.replace(/\/+$/, ""));
 /** The URL of a PostgreSQL server, all of whose parameters are supported. */
 export const databaseUrl = (use: ServerUse) =>
   z.string().superRefine((text, context) => {
@@ -65,9 +73,13 @@ export const secp256k1Key = key32Bytes.refine(
 const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
 /** URLs, separated by commas. */
 export const urls = list.pipe(z.array(httpUrl).min(1));
+/** URLs to which paths are appended, separated by commas. */
+export const baseUrls = list.pipe(z.array(baseUrl).min(1));
 /** Origins of web pages, separated by commas. */
 export const origins = list.pipe(
-  z.array(httpUrl.refine((text) => /^https?:\/\/[^/]+\/?$/.test(text), "must be a scheme and a host")).min(1),
+  z
+    .array(httpUrl.refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), "must be a scheme and a host"))
+    .min(1),
 );
 /** Addresses in any letter case, separated by commas. */
 export const addresses = list.pipe(z.array(address).min(1));

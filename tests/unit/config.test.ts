@@ -109,3 +109,56 @@ test("a setting that requires another one says so", () => {
     "DATABASE_URL: required with REDIS_URL",
   );
 });
+
+test("a setting that would have no effect is refused, since an operator relies on it", () => {
+  const server = { DATABASE_URL: "postgresql://z@127.0.0.1/z" };
+  const ca = /REDIS_CA_FILE: requires TLS, for example REDIS_URL=rediss:/;
+  const sentinel = /REDIS_SENTINEL_PASSWORD: requires sentinels, for example REDIS_URL=redis\+sentinel:/;
+  for (const url of ["", "redis://127.0.0.1", "redis+sentinel://127.0.0.1/m"])
+    expect(mistakeOf({ ...server, REDIS_URL: url, REDIS_CA_FILE: "ca.pem" })?.message, url).toMatch(ca);
+  for (const url of ["", "redis://127.0.0.1", "rediss+cluster://127.0.0.1"])
+    expect(mistakeOf({ ...server, REDIS_URL: url, REDIS_SENTINEL_PASSWORD: "x" })?.message, url).toMatch(
+      sentinel,
+    );
+  const both = { REDIS_CA_FILE: "ca.pem", REDIS_SENTINEL_PASSWORD: "x" };
+  expect(mistakeOf({ ...server, ...both, REDIS_URL: "rediss+sentinel://127.0.0.1/m" })).toBeUndefined();
+  expect(mistakeOf({ DATABASE_POOLER: "transaction" })?.message).toContain(
+    "DATABASE_URL: required with DATABASE_POOLER",
+  );
+  const key = { NETWORK: "testnet", ROUTER_PRIVATE_KEY: `0x${"1".repeat(64)}` };
+  expect(mistakeOf({ ...key, ATTESTATION_MEASUREMENTS: "m.json" })?.message).toContain(
+    "ATTESTATION_COLLATERAL_URL: required with ATTESTATION_MEASUREMENTS",
+  );
+});
+
+test("no setting is blank: such a text names no folder, host or secret", () => {
+  for (const name of Object.keys(SETTINGS))
+    expect(mistakeOf({ [name]: " ".repeat(40) })?.message, name).toContain(`${name}: `);
+  expect(mistakeOf({ DATA_DIR: "\t" })?.message).toContain("DATA_DIR: is blank, for example DATA_DIR=.data");
+});
+
+test("a URL to which paths are appended has neither a query nor a fragment, and loses slashes at its end", () => {
+  const names = ["PUBLIC_URL", "ACCOUNTS_URL", "ATTESTATION_COLLATERAL_URL", "NODE_CONSENSUS_URL"] as const;
+  for (const name of names) {
+    for (const end of ["?key=1", "/a?", "/#", "/a#b"])
+      expect(mistakeOf({ [name]: `https://a.example${end}` })?.message, end).toContain(
+        `${name}: must be a URL without a query, a fragment or a password, for example ${name}=`,
+      );
+    expect(mistakeOf({ [name]: "https://user:pw@a.example" })?.message).toContain(
+      `${name}: must be a URL without`,
+    );
+    expect(readConfig({ [name]: "https://a.example/b//" })[name]).toBe("https://a.example/b");
+  }
+  expect(mistakeOf({ NODE_OTHER_CONSENSUS_URLS: "http://a,http://b?key=1" })?.message).toContain("a query");
+  for (const origin of ["https://a.example?x", "https://a.example#x", "https://b@a.example"])
+    expect(mistakeOf({ CORS_ORIGINS: origin })?.message).toContain(
+      "CORS_ORIGINS: must be a scheme and a host",
+    );
+});
+
+test("a limit of the graph is one number, given once", () => {
+  const given = (GRAPH_LIMITS: string) => mistakeOf({ GRAPH_LIMITS })?.message;
+  expect(given("depth=12=13")).toContain("GRAPH_LIMITS: must be name=number");
+  expect(given("depth=12, depth=13")).toContain("GRAPH_LIMITS: has depth twice");
+  expect(given("depth = 12,cost=5")).toBeUndefined();
+});

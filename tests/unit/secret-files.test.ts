@@ -27,7 +27,7 @@ test("every secret setting accepts a file, and its documentation says so", () =>
   expect(SECRETS).toHaveLength(16);
   for (const name of SECRETS) {
     const { example } = SETTINGS[name as keyof typeof SETTINGS];
-    const others = { DATABASE_URL: "postgresql:///zerograph", REDIS_URL: "redis://127.0.0.1" };
+    const others = { DATABASE_URL: "postgresql:///zerograph", REDIS_URL: "redis+sentinel://127.0.0.1/m" };
     const config = readConfig({
       ...others,
       [name]: undefined,

@@ -448,7 +448,7 @@ test("a field that the credential may not see is refused at its path, and the re
 describe("a gateway whose subgraphs are slow or answer too much", () => {
   const ends: (() => Promise<unknown>)[] = [];
   /** The requests to each subgraph, and whether the gateway has disconnected since. */
-  const asked: { readonly query: string; gone: boolean }[] = [];
+  const asked: { readonly query: string; readonly path: string | undefined; gone: boolean }[] = [];
   /** Their answer; undefined for none at all. */
   let answer: string | undefined;
   let origin: string;
@@ -456,7 +456,7 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
     const silent = createServer(async (request: IncomingMessage, response) => {
       let body = "";
       for await (const chunk of request) body += chunk;
-      const seen = { query: (JSON.parse(body) as { query: string }).query, gone: false };
+      const seen = { query: (JSON.parse(body) as { query: string }).query, path: request.url, gone: false };
       asked.push(seen);
       response.once("close", () => {
         seen.gone = true;
@@ -470,9 +470,7 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
     );
     const address = silent.address();
     const place = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
-    const urls = Object.fromEntries(
-      ["accounts", "inference", "storage", "chain"].map((name) => [name, place]),
-    );
+    const urls = { accounts: `${place}/graphql`, inference: place, storage: place, chain: `${place}/chain` };
     const app = { ...stack().app, config: { ...stack().app.config, GRAPH_QUERY_MS: scaled(1_500) } };
     const graph = await openGraph({ kind: "remote", urls, secret: "a secret of tests, long enough" }, app);
     ends.unshift(() => graph.close());
@@ -514,6 +512,15 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
     leaving.abort();
     await until(() => asked[0]?.gone === true, 1_000);
     expect(await answer).toBe("left");
+  });
+
+  test("asks each of them at the path of its URL", async () => {
+    answer = '{"data":null}';
+    asked.length = 0;
+    await send("{ network { name } }");
+    await send("{ viewer { kind } }");
+    answer = undefined;
+    expect(asked.map(({ path }) => path)).toEqual(["/chain/graphql", "/graphql"]);
   });
 
   test("passes on their expected errors, and no text of any other", async () => {
