@@ -3,13 +3,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyEntity, EntityManager, MikroORM, Transaction as OrmTransaction } from "@mikro-orm/core";
 import { CompiledQuery, type Kysely } from "kysely";
 import type { Pool, PoolClient } from "pg";
-import { inSpan, isTracing, type SpanOptions } from "../kernel/tracing.ts";
+import { inSpan, isTracing } from "../kernel/tracing.ts";
 import type { AccountReads } from "./account-reads.ts";
 import { EmbeddedReads } from "./embedded/embedded-reads.ts";
 import type { Replica } from "./server/replica.ts";
 import type { ServerReads } from "./server/server-reads.ts";
 import { isDiskFullFailure, isReadOnlyFailure, outageOf, type ServerWatch } from "./server/server-watch.ts";
-import { timeoutOf } from "./server/statement-timeout.ts";
+import { isTimeoutOfWait, timeoutOf } from "./server/statement-timeout.ts";
+import { isAborted, isForeignName, notPrepared } from "./statement-failures.ts";
+import { IN_DATABASE, statementSpan } from "./statement-span.ts";
 
 /** Attempts of a statement that the database aborted in favour of others (promises F46). */
 const FULL_MS = 10_000;
@@ -159,6 +161,30 @@ export class Database implements Queries {
    * short statement, for transactions that a process makes many times a second.
    */
   async statements<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    try {
+      return await this.#statements(work);
+    } catch (error) {
+      throw this.#failureOf(error);
+    }
+  }
+
+  /**
+   * As `statements`; `work` is repeated if the database aborted it in favour of another transaction, or did not have one
+   * of its prepared statements.
+   */
+  async repeatable<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#statements(work);
+      } catch (error) {
+        const mayRepeat = isAborted(error) || isForeignName(error);
+        if (attempt === MAX_ATTEMPTS || !mayRepeat) throw this.#failureOf(error);
+        await sleep(Math.random() * MAX_PAUSE_MS * attempt);
+      }
+    }
+  }
+
+  async #statements<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     this.#watch?.requireServer();
     let client: PoolClient | undefined;
     let isBroken = true;
@@ -170,32 +196,18 @@ export class Database implements Queries {
         const query = { text: sql, values: [...parameters], ...this.#waitLimit(), ...(name && { name }) };
         return (await open.query(query)).rows;
       };
-      await open.query("begin");
+      const limitMs = this.#pooled?.statementTimeoutMs;
+      await open.query(limitMs === undefined ? "begin" : `begin; set local statement_timeout = ${limitMs}`);
       const result = await work({ rows });
       await open.query("commit");
       isBroken = false;
       return result;
     } catch (error) {
       if (isForeignName(error)) this.#isPrepared = false;
-      isBroken = !(await client?.query("rollback").then(
-        () => true,
-        () => false,
-      ));
-      throw this.#failureOf(error);
+      isBroken = isTimeoutOfWait(error) || !(await hasRolledBack(client));
+      throw error;
     } finally {
       client?.release(isBroken);
-    }
-  }
-
-  /** As `statements`; `work` is repeated if the database aborted it in favour of another transaction. */
-  async repeatable<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.statements(work);
-      } catch (error) {
-        if (attempt === MAX_ATTEMPTS || !isAborted(error)) throw error;
-        await sleep(Math.random() * MAX_PAUSE_MS * attempt);
-      }
     }
   }
 
@@ -244,7 +256,7 @@ export class Database implements Queries {
   #failureOf(error: unknown): unknown {
     if (isDiskFullFailure(error)) this.#fullAtMs = performance.now();
     this.#watch?.noteFailure(error);
-    return outageOf(timeoutOf(error));
+    return isForeignName(error) ? notPrepared(error) : outageOf(timeoutOf(error));
   }
 
   /** If the server cannot be given a time limit, the client's wait has it, and the connection is closed on timeout. */
@@ -263,39 +275,14 @@ export class Database implements Queries {
   }
 }
 
-/** Only inside a request: the periodic queries of processes would drown out everything else. */
-const IN_DATABASE: SpanOptions = {
-  kind: "client",
-  onlyInside: true,
-  facts: () => ({ "db.system.name": "postgresql" }),
-};
-const MAX_TEXT_LENGTH = 1_000;
-
-/** The statement text is safe to trace: it is a constant, with its values separate. */
-function statementSpan(sql: string): [string, SpanOptions] {
-  const text = sql.replaceAll(/\s+/g, " ").trim();
-  const operation = /^\w+/.exec(text)?.[0].toUpperCase() ?? "SQL";
-  const facts = () => ({
-    "db.system.name": "postgresql",
-    "db.operation.name": operation,
-    "db.query.text": text.slice(0, MAX_TEXT_LENGTH),
-  });
-  return [operation, { ...IN_DATABASE, facts }];
-}
-
-/**
- * A prepared statement that this connection does not have, or has from another process: there is a pooler in between.
- * The statement had no effect.
- */
-function isForeignName(error: unknown): boolean {
-  const { code } = Object(error);
-  return code === "26000" || code === "42P05";
-}
-
-/** A serialization failure or a deadlock: the statement had no effect. */
-function isAborted(error: unknown): boolean {
-  const { code } = Object(error);
-  return code === "40001" || code === "40P01";
+/** Resolves with false if the connection cannot be used any more. */
+async function hasRolledBack(client: PoolClient | undefined): Promise<boolean> {
+  try {
+    await client?.query("rollback");
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function run<Row>(on: Kysely<unknown>, sql: string, parameters: readonly unknown[]): Promise<Row[]> {

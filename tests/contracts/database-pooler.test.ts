@@ -46,6 +46,22 @@ describe.skipIf(!inject("postgresUrl"))("processes behind a pooler in transactio
       expect(await one.rows(left)).toEqual([{ locks: 0 }]);
     });
 
+  test("a transaction that may be repeated is, with a pooler that is not configured, and any other fails for once", async () => {
+    const open = await start(["statement_timeout"]);
+    const [first, one, other] = [await open(), await open(), await open()];
+    const sql = "select 1 + $1::int as sum";
+    expect(await first.rows(sql, [1])).toEqual([{ sum: 2 }]);
+    let attempts = 0;
+    const sum = await one.repeatable((queries) => {
+      attempts++;
+      return queries.rows<{ sum: number }>(sql, [2]);
+    });
+    expect([attempts, sum]).toEqual([2, [{ sum: 3 }]]);
+    const work = () => other.statements((queries) => queries.rows(sql, [3]));
+    await expect(work()).rejects.toMatchObject({ code: "unavailable" });
+    expect(await work()).toEqual([{ sum: 4 }]);
+  });
+
   test("statements keep their time limit, and leave none to others", async () => {
     const open = await start();
     const database = await open({ pooler: "transaction", statementTimeoutMs: 1_000 });
@@ -54,9 +70,13 @@ describe.skipIf(!inject("postgresUrl"))("processes behind a pooler in transactio
     await expect(database.transaction((tx) => tx.rows("select pg_sleep(60)"))).rejects.toMatchObject(
       isUnavailable,
     );
+    await expect(database.statements((tx) => tx.rows("select pg_sleep(60)"))).rejects.toMatchObject(
+      isUnavailable,
+    );
     const limit = "select current_setting('statement_timeout') as value";
     expect(await database.rows(limit)).toEqual([{ value: "0" }]);
     expect(await database.transaction((tx) => tx.rows(limit))).toEqual([{ value: "1s" }]);
+    expect(await database.statements((tx) => tx.rows(limit))).toEqual([{ value: "1s" }]);
   });
 
   test("a pooler that accepts no time limit is refused at the start, with the setting that it needs", async () => {

@@ -32,7 +32,12 @@ export async function requireTimeLimits(address: ServerAddress, timeoutMs: numbe
 
 /** Whether a statement exceeded its time limit, on the server or in the client's wait. */
 export function isTimeout(error: unknown): boolean {
-  return isTimeoutOfServer(error) || Object(error).message === "Query read timeout";
+  return isTimeoutOfServer(error) || isTimeoutOfWait(error);
+}
+
+/** Whether the client stopped waiting for a statement, which still occupies the connection. */
+export function isTimeoutOfWait(error: unknown): boolean {
+  return Object(error).message === "Query read timeout";
 }
 
 /** Whether the server itself, which therefore responds, ended the statement. */
