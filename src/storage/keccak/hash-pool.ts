@@ -102,11 +102,13 @@ class HashThread {
       job?.resolve(root);
       freed();
     });
-    this.#worker.on("error", (error) => this.#fail(error));
-    this.#worker.on("exit", () => {
+    const end = (reason: unknown) => {
+      // First: what its callers send again must not get the thread that is ending.
       died();
-      this.#fail(new Error("a hashing thread ended"));
-    });
+      this.#fail(reason);
+    };
+    this.#worker.on("error", end);
+    this.#worker.on("exit", () => end(new Error("a hashing thread ended")));
     this.#worker.unref();
   }
 

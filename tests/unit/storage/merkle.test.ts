@@ -126,6 +126,16 @@ describe("hashing", () => {
     });
   });
 
+  test("what is sent as soon as a thread has failed is hashed by another one", async () => {
+    const pool = new HashPool({ keccak, threads: 1 });
+    onTestFinished(() => pool.close());
+    const segment = Buffer.alloc(SEGMENT_BYTES);
+    for (let round = 0; round < 3; round++) {
+      const again = pool.rootOfChunks(segment, 1).catch(() => pool.rootOfChunks(segment, 1_024));
+      expect(toHex(await again)).toBe(toHex(keccak.rootOfChunks(segment, 1_024)));
+    }
+  });
+
   test("what waits for a thread that ends is hashed by another one", async () => {
     const pool = new HashPool({ keccak, threads: 1 });
     onTestFinished(() => pool.close());
