@@ -99,6 +99,11 @@ async function openServer(config: ServerConfig, mustExist: boolean): Promise<Dat
   const { connectionTimeoutMillis: statedMs = config.patienceMs, ...server } = serverAddress(config.url);
   const address = { ...server, connectionTimeoutMillis: statedMs ?? CONNECT_MS };
   const starting = { ...server, connectionTimeoutMillis: statedMs ?? START_CONNECT_MS };
+  // Read first: its errors name its own setting.
+  const replicaAddress = config.replicaUrl !== undefined && {
+    connectionTimeoutMillis: config.patienceMs ?? REPLICA_CONNECT_MS,
+    ...serverAddress(config.replicaUrl, "replica"),
+  };
   const { MikroORM: Server } = await import("@mikro-orm/postgresql");
   const orm = await Server.init({
     ...common(),
@@ -128,7 +133,7 @@ async function openServer(config: ServerConfig, mustExist: boolean): Promise<Dat
     }
     pool.options.connectionTimeoutMillis = address.connectionTimeoutMillis;
     const watch = new ServerWatch(pool, address, config.patienceMs);
-    const reads = openReads(config, { address, pool, watch });
+    const reads = openReads(config, { address, replicaAddress, pool, watch });
     return new Database(orm, {
       ...{ pool, watch, reads },
       ...(isPooled && { pooled: { statementTimeoutMs } }),
@@ -142,7 +147,12 @@ async function openServer(config: ServerConfig, mustExist: boolean): Promise<Dat
 
 function openReads(
   config: ServerConfig,
-  { address, pool, watch }: { address: ServerAddress; pool: Pool; watch: ServerWatch },
+  {
+    address,
+    replicaAddress,
+    pool,
+    watch,
+  }: { address: ServerAddress; replicaAddress: ServerAddress | false; pool: Pool; watch: ServerWatch },
 ): ServerReads {
   const limits = {
     poolSize: config.readPoolSize ?? DEFAULT_READ_POOL_SIZE,
@@ -150,10 +160,6 @@ function openReads(
   };
   const readsOf = (of: ServerAddress) =>
     new ReadPool(of, { size: limits.poolSize, timeoutMs: limits.timeoutMs });
-  const replicaAddress = config.replicaUrl && {
-    connectionTimeoutMillis: config.patienceMs ?? REPLICA_CONNECT_MS,
-    ...serverAddress(config.replicaUrl, "replica"),
-  };
   const replica = replicaAddress
     ? new Replica(readsOf(replicaAddress), {
         address: replicaAddress,

@@ -1,5 +1,6 @@
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { expect, test } from "vitest";
+import { openDatabase } from "../../../src/db/open.ts";
 import { serverAddress } from "../../../src/db/server/server-address.ts";
 
 test("every part of the address is used, given in the URL or as a parameter", () => {
@@ -98,5 +99,14 @@ test.each([
 test("a certificate file that cannot be read is named in the error", () => {
   expect(() => serverAddress("postgres://h/d?sslmode=verify-full&sslrootcert=missing.pem")).toThrow(
     /^DATABASE_URL: sslrootcert: missing\.pem cannot be read \(ENOENT\)/,
+  );
+});
+
+test("a certificate of the replica that cannot be read is reported by the replica's setting, before anything is opened", async () => {
+  const [url, replicaUrl] = ["", "?sslmode=verify-ca&sslrootcert=/nowhere.pem"].map(
+    (end) => `postgresql://z@127.0.0.1:1/z${end}`,
+  );
+  await expect(openDatabase({ kind: "server", url: url ?? "", replicaUrl, poolSize: 2 })).rejects.toThrow(
+    /^DATABASE_REPLICA_URL: sslrootcert: \/nowhere\.pem cannot be read \(ENOENT\)/,
   );
 });
