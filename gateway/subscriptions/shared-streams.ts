@@ -91,6 +91,8 @@ class SharedStream {
   #joining = 0;
   #source: Results | undefined;
   #isOver = false;
+  /** What the source failed with, for readers that join in the same moment. */
+  #failure: { readonly reason: unknown } | undefined;
 
   constructor(open: () => Promise<Opened>, onEnd: () => void) {
     this.#onEnd = onEnd;
@@ -111,7 +113,8 @@ class SharedStream {
     const isFirst = this.#readers.size === 0;
     const reader: Reader = new PushIterator<ExecutionResult>(() => this.#leave(reader), MAX_BEHIND);
     this.#readers.add(reader);
-    if (this.#isOver) reader.end();
+    if (this.#failure) reader.fail(this.#failure.reason);
+    else if (this.#isOver) reader.end();
     else if (isFirst) void detached(() => this.#pump(source));
     return reader;
   }
@@ -134,6 +137,7 @@ class SharedStream {
       this.#end();
       for (const reader of [...this.#readers]) reader.end();
     } catch (error) {
+      this.#failure = { reason: error };
       this.#end();
       for (const reader of [...this.#readers]) reader.fail(error);
     }

@@ -82,6 +82,20 @@ test("a lost source is lost for all its readers, and not for later ones", async 
   expect((await next.next()).value).toEqual(result(7));
 });
 
+test("a source that is lost while a reader joins is lost for this reader, too", async () => {
+  const streams = new SharedStreams();
+  const { open, fail, push } = newSource();
+  const one = await join(streams, "k", open);
+  const failed = expect(one.next()).rejects.toThrow("lost");
+  // The readers before it are told in the turn in which it joins.
+  fail(new Error("lost"));
+  const two = await join(streams, "k", open);
+  push(1);
+  const next = await two.next().catch((error: Error) => error.message);
+  expect(["lost", { done: false, value: result(1) }]).toContainEqual(next);
+  await failed;
+});
+
 test("a refusal is delivered to everyone who waited for it, and is not cached", async () => {
   const streams = new SharedStreams();
   let asked = 0;
