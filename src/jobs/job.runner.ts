@@ -174,7 +174,10 @@ export class JobRunner {
     const requestedAtMs = this.#dependencies.clock.monotonicMs();
     try {
       const renewed = await renewLeases(this.#dependencies.database, fenced, this.#timing.leaseSeconds);
-      for (const lease of held) if (renewed.has(lease.job.id)) lease.markRenewed(requestedAtMs);
+      // One that was not renewed is another worker's, even if this clock has stood still, as in a machine that slept.
+      for (const lease of held)
+        if (renewed.has(lease.job.id)) lease.markRenewed(requestedAtMs);
+        else lease.interrupt();
     } catch (error) {
       this.#dependencies.log.warn({ err: error }, "leases of jobs could not be renewed");
     }

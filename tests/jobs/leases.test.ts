@@ -155,6 +155,18 @@ describeDatabases("leases", (kind) => {
     expect(await new LedgerService(world.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
   });
 
+  test("a worker notices at its next renewal that another one has its job, even if its own clock stood still", async () => {
+    const { world, broker, seeded } = await open(kind, { poll: () => working() });
+    await world.submit(seeded);
+    const worker = world.startWorker({ leaseSeconds: 3_600, renewMs: 20, pollMs: 3_600_000 });
+    await until(() => broker.polls > 0);
+    await until(async () => {
+      await expireLeases(world.database);
+      return (await claimJobs(world.database, CLAIM)).length === 1;
+    });
+    await until(() => worker.running === 0);
+  });
+
   test("a job whose worker dies between submission and its record is submitted once more, and never a third time", async () => {
     const { world, broker, seeded } = await open(kind, { submission: () => "silent" });
     const id = await world.submit(seeded);
