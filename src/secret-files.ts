@@ -7,9 +7,9 @@ const MAX_SECRET_BYTES = 64 * 1_024;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The value of a secret: the variable `name`, or else the content of the file that `<name>_FILE` names, without the
- * line break at its end. Undefined if neither is set, and for an empty file if `mayBeEmpty`. Throws an `Error` that names
- * the variable if both are set, and if the file cannot be read, is empty, or is larger than 64 KiB.
+ * The value of a secret: the variable `name`, or else the content of the file that `<name>_FILE` names, without a byte
+ * order mark, and without the line break at its end. Undefined if neither is set, and for an empty file if `mayBeEmpty`. Throws an `Error` that names
+ * the variable if both are set, and if the file cannot be read, is empty, is not text, or is larger than 64 KiB.
  */
 export function readSecret(environment: Environment, name: string, mayBeEmpty = false): string | undefined {
   const variable = `${name}${FILE_SUFFIX}`;
@@ -38,5 +38,14 @@ function readBounded(path: string, variable: string): string {
     throw new Error(`${variable}: ${path} cannot be read (${code})`, { cause });
   }
   if (size > MAX_SECRET_BYTES) throw new Error(`${variable}: ${path} is larger than 64 KiB`);
-  return bytes.toString("utf8", 0, size);
+  return textOf(bytes.subarray(0, size), path, variable);
+}
+
+/** Another encoding, such as UTF-16, would be another secret. */
+function textOf(bytes: Uint8Array, path: string, variable: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error(`${variable}: ${path} is not UTF-8`, { cause });
+  }
 }

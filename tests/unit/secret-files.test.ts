@@ -23,6 +23,20 @@ test("a secret may be in a file, with or without a line break at its end", () =>
     expect(readConfig({ ROUTER_PRIVATE_KEY_FILE: fileOf(KEY + end) }).ROUTER_PRIVATE_KEY).toBe(KEY);
 });
 
+test("a secret is the same in every file that has it as UTF-8, and a file in another encoding is refused", () => {
+  const read = (content: Buffer) => {
+    const path = fileOf("");
+    writeFileSync(path, content);
+    return readConfig({ INTERNAL_SECRET_FILE: path }).INTERNAL_SECRET;
+  };
+  const secret = "a secret of more than 32 characters, é";
+  expect(read(Buffer.from(`\ufeff${secret}\r\n`))).toBe(secret);
+  for (const encoding of ["utf16le", "latin1"] as const)
+    expect(() => read(Buffer.from(`\ufeff${secret}`, encoding))).toThrow(
+      /INTERNAL_SECRET_FILE: \S+ is not UTF-8/,
+    );
+});
+
 test("every secret setting accepts a file, and its documentation says so", () => {
   expect(SECRETS).toHaveLength(16);
   for (const name of SECRETS) {
