@@ -1,12 +1,26 @@
 // @module-tag medium
 import { expect, onTestFinished, test } from "vitest";
-import { createClientWith, type LiveEvent, serverSentEvents } from "../../packages/client/src/index.ts";
+import {
+  createClientWith,
+  type LiveEvent,
+  serverSentEvents,
+  type ZerographError,
+} from "../../packages/client/src/index.ts";
+import {
+  ImageJobProgressDocument,
+  type ImageJobProgressSubscription,
+} from "../../packages/client/src/operations/graphql.ts";
+import { readImageJob } from "../../packages/client/src/react/image-job.ts";
 import { LiveStore } from "../../packages/client/src/react/live-store.ts";
 import { KEYS, type KeysData, openKeyEvents } from "../support/client/key-events.ts";
+import { ask } from "../support/clients/graph-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack();
+useServices(stack, ["images"]);
 
 /** The store of `useLive` over a real subscription. */
 async function openStore({
@@ -73,4 +87,36 @@ test("a store without a subscription is idle, also when it is restarted", () => 
   onTestFinished(store.subscribe(() => {}));
   store.restart();
   expect(store.read().state).toBe("idle");
+});
+
+test("a completed job whose images are refused says why there are none", async () => {
+  const { app, origin } = stack();
+  const { account, secret } = await seedAccount(app.database, 10n ** 18n);
+  const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
+  const { data } = await ask(
+    origin,
+    secret,
+    `mutation { submitImageJob(input: ${input}) { imageJob { id } } }`,
+  );
+  const { id } = data.submitImageJob.imageJob;
+  // Its scope is the job, but not what is in it.
+  const reader = await app.managementKeys.create(account, "reader", ["account:read"]);
+  for (const [credential, images, code] of [
+    [secret, 1, undefined],
+    [reader.secret, 0, "insufficient_scope"],
+  ] as const) {
+    const client = createClientWith(serverSentEvents(), { url: origin, credential });
+    onTestFinished(() => client.dispose());
+    const store = new LiveStore<ImageJobProgressSubscription>({
+      open: (after) => client.subscribe(ImageJobProgressDocument, { id }, { after }),
+      after: null,
+      keep: 100,
+      onEvent: () => {},
+    });
+    onTestFinished(store.subscribe(() => {}));
+    await until(() => store.read().state === "ended");
+    const job = readImageJob(store.read());
+    expect(job).toMatchObject({ isDone: true, status: "COMPLETED", state: "ended" });
+    expect([job.images.length, (job.error as ZerographError | undefined)?.code]).toEqual([images, code]);
+  }
 });

@@ -1,3 +1,4 @@
+import type { GraphError } from "../core/errors.ts";
 import type { LiveEvent } from "../core/live-event.ts";
 import type { Subscription } from "../core/subscribe-options.ts";
 import type { SubscriptionState } from "../core/subscription-state.ts";
@@ -7,6 +8,8 @@ export type LiveSnapshot<T> = {
   /** The newest events, oldest first, each once. */
   readonly events: readonly T[];
   readonly latest: T | undefined;
+  /** Why fields of the latest event are null that the server could not, or would not, read. */
+  readonly errors: readonly GraphError[];
   /** `idle` without a document. */
   readonly state: SubscriptionState | "idle";
   /** Why the subscription ended: `EventsLost`, `OperationRefused`, `ConnectionLost`, or what your own `credential` function threw. */
@@ -29,7 +32,7 @@ type Options<T> = {
 export class LiveStore<T> {
   readonly #options: Options<T>;
   readonly #listeners = new Set<() => void>();
-  readonly #fresh: T[] = [];
+  readonly #fresh: LiveEvent<T>[] = [];
   #cursor: string | null;
   #subscription: Subscription<T> | undefined;
   /** Whether the subscription has connected, after which it may deliver events. */
@@ -41,7 +44,7 @@ export class LiveStore<T> {
     this.#options = options;
     this.#cursor = options.after;
     const state = options.open ? "connecting" : "idle";
-    this.#snapshot = { events: [], latest: undefined, state, error: undefined };
+    this.#snapshot = { events: [], latest: undefined, errors: [], state, error: undefined };
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -96,7 +99,7 @@ export class LiveStore<T> {
   }
 
   #add(event: LiveEvent<T>): void {
-    this.#fresh.push(event.data);
+    this.#fresh.push(event);
     // A replay of many events is rendered once.
     this.#flush ??= setTimeout(() => this.#set({}));
     try {
@@ -113,11 +116,13 @@ export class LiveStore<T> {
     clearTimeout(this.#flush);
     this.#flush = undefined;
     const fresh = this.#fresh.splice(0);
-    const events = fresh.length === 0 ? this.#snapshot.events : [...this.#snapshot.events, ...fresh];
+    const old = this.#snapshot.events;
+    const events = fresh.length === 0 ? old : [...old, ...fresh.map(({ data }) => data)];
     const surplus = events.length - this.#options.keep;
     const kept = surplus > 0 ? events.slice(surplus) : events;
-    const latest = fresh.at(-1) ?? this.#snapshot.latest;
-    this.#snapshot = { ...this.#snapshot, events: kept, latest, ...change };
+    const last = fresh.at(-1);
+    const newest = last && { latest: last.data, errors: last.errors ?? [] };
+    this.#snapshot = { ...this.#snapshot, events: kept, ...newest, ...change };
     for (const listener of [...this.#listeners]) listener();
   }
 
