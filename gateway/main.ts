@@ -28,9 +28,12 @@ const MAX_CHOICES = 100;
 await runOrExplain(async () => {
   setDefaultResultOrder("ipv4first");
   keepNewObjectsYoung();
-  const [role = "all", name = ""] = process.argv.slice(2);
+  const [role = "all", ...words] = process.argv.slice(2);
   const load = Object.hasOwn(ROLES, role) ? ROLES[role] : undefined;
   if (!load) throw new StartupError(`There is no role ${role}: ${Object.keys(ROLES).join(", ")}.`);
+  const unknown = words[role === "subgraph" ? 1 : 0];
+  if (unknown !== undefined) throw new StartupError(`${unknown} is not an argument of the role ${role}.`);
+  const [name = ""] = words;
   const given = readConfig();
   const log = createLogger(given.LOG_LEVEL);
   if (!isSupervised)

@@ -23,6 +23,10 @@ const MARKS = { pass: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
 await runOrExplain(async () => {
   const words = process.argv.slice(2);
+  if (words.some((word) => word === "--help" || word === "-h")) {
+    console.log(USAGE);
+    return;
+  }
   const asJson = words.includes("--json");
   const [what, ...given] = words.filter((word) => word !== "--json");
   const config = readPartialConfig();

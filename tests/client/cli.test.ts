@@ -236,6 +236,42 @@ describe("zerograph", () => {
     expect([missing.status, JSON.parse(missing.stderr).error.code]).toEqual([1, "api_key_not_found"]);
   });
 
+  test("keys list lists all keys, however many pages they have, and notices pages without an end", async () => {
+    const env = { ZEROGRAPH_MANAGEMENT_KEY: "mk-1" };
+    const pages = 120;
+    const list = (end: number) =>
+      startServer(({ url = "" }, response) => {
+        const page = Number(new URL(url, NOBODY).searchParams.get("cursor") ?? 0) + 1;
+        const data = [{ key_id: `${page}`, name: "k", status: "active", last_used_at: null }];
+        response.end(JSON.stringify({ data, next_cursor: page === end ? null : `${page % pages}` }));
+      });
+    const all = await zerograph(["keys", "list", "--json", "--url", await list(pages)], env);
+    expect(JSON.parse(all.stdout)).toHaveLength(pages);
+    const endless = await zerograph(["keys", "list", "--json", "--url", await list(-1)], env);
+    expect([endless.status, JSON.parse(endless.stderr).error.code]).toEqual([1, "invalid_answer"]);
+  });
+
+  test("the path of a proxy in front of the gateway is part of its address", async () => {
+    const asked: (string | undefined)[] = [];
+    const origin = await startServer(({ url }, response) => {
+      asked.push(url);
+      response.end(JSON.stringify({ status: "ready", parts: {} }));
+    });
+    for (const end of ["/zg", "/zg/", "/zg/graphql", "/zg/v1", "/v1/", ""]) {
+      const { status, stdout } = await zerograph(["status", "--json", "--url", `${origin}${end}`]);
+      expect([status, JSON.parse(stdout).url]).toEqual([0, origin + (end.startsWith("/zg") ? "/zg" : "")]);
+    }
+    expect(asked).toEqual([...Array.from({ length: 4 }, () => "/zg/readyz"), "/readyz", "/readyz"]);
+    for (const wrong of [`${origin}?key=1`, `${origin}/#a`, "http://me:hunter2@127.0.0.1:1"]) {
+      const { status, stderr } = await zerograph(["status", "--json", "--url", wrong]);
+      expect([status, JSON.parse(stderr).error.code, stderr.includes("hunter2")]).toEqual([
+        2,
+        "usage",
+        false,
+      ]);
+    }
+  });
+
   test("chat prints the answer, then its model, provider and cost", async () => {
     const { env } = await newOwner();
     const { status, stdout } = await zerograph(["chat", "What", "is", "the", "sea?"], env);
@@ -291,6 +327,30 @@ describe("zerograph", () => {
         message: expect.stringContaining("no longer stored"),
       });
     else expect(readFileSync(join(folder, "images", "1-1.png"), "utf8")).toBe(image);
+  });
+
+  test("jobs watch names each image by its format", async () => {
+    const starts = {
+      jpg: "\xff\xd8\xff\xe0",
+      webp: "RIFF\x10\0\0\0WEBPVP8 ",
+      gif: "GIF89a",
+      avif: "\0\0\0\x1cftypavif",
+      png: "\x89PNG",
+    };
+    const images = Object.values(starts).map((start) => ({
+      b64_json: Buffer.from(start, "latin1").toString("base64"),
+    }));
+    const origin = await startServer(({ url }, response) => {
+      const isJob = url === "/v1/async/jobs/1";
+      const job = { status: "completed", data: { data: images } };
+      response.end(JSON.stringify(isJob ? job : { status: "ok", parts: {} }));
+    }, endJob);
+    const folder = emptyFolder();
+    const words = ["jobs", "watch", "1", "--json", "--out", "images", "--url", origin];
+    expect((await zerograph(words, { ZEROGRAPH_KEY: "sk-1" }, folder)).status).toBe(0);
+    expect(readdirSync(join(folder, "images")).sort()).toEqual(
+      Object.keys(starts).map((suffix, at) => `1-${at + 1}.${suffix}`),
+    );
   });
 
   test("files put submits and uploads a file, which files get downloads byte for byte", async () => {

@@ -51,11 +51,17 @@ describe("npm run node:doctor", () => {
     const folder = newFolder();
     writeFileSync(join(folder, "chain.rlp"), "no export");
     const trim = ["--trim", "100", join(folder, "chain.rlp"), join(folder, "trimmed.rlp")];
-    const [explained, untrimmed, wrong] = await Promise.all([
+    const [explained, untrimmed, wrong, help] = await Promise.all([
       runProcess({ ...DOCTOR, args: ["--json", "--message", message] }),
       runProcess({ ...DOCTOR, args: trim }),
       runProcess({ ...DOCTOR, args: ["--switch", "geth", "geth"] }),
+      runProcess({ ...DOCTOR, args: ["--help"] }),
     ]);
+    expect(help).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringMatching(/^npm run node:doctor \[/),
+    });
     expect(explained.code).toBe(0);
     expect(JSON.parse(explained.stdout)).toMatchObject({ kind: "interrupted_import", retrimFrom: "100" });
     expect([untrimmed.code, untrimmed.stderr]).toEqual([

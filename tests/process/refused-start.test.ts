@@ -68,10 +68,16 @@ describe("a start that cannot succeed is refused in one line that names the inva
     expect(refusal.split("\n")).toHaveLength(1);
   });
 
-  test("a role and a subgraph that do not exist", async () => {
-    const [role, subgraph] = await Promise.all([
+  test("a role and a subgraph that do not exist, and what is no argument of a role", async () => {
+    const [role, subgraph, ...others] = await Promise.all([
       refusalOf({}, ["nonsense"]),
       refusalOf({}, ["subgraph", "nonsense"]),
+      refusalOf({}, ["all", "--help"]),
+      refusalOf({}, ["subgraph", "chain", "accounts"]),
+    ]);
+    expect(others).toEqual([
+      "--help is not an argument of the role all.",
+      "accounts is not an argument of the role subgraph.",
     ]);
     expect(role).toBe("There is no role nonsense: all, gateway, subgraph, worker.");
     expect(subgraph).toBe("There is no subgraph nonsense: accounts, inference, storage, chain.");

@@ -24,7 +24,7 @@ const USAGE = `zerograph: a zerograph gateway from the command line.
   zerograph files put <file>          submits a file of 1 byte to 256 MiB to the chain and uploads it
   zerograph verify <bundle.json>      verifies a receipt offline             [zerograph verify --help]
 
-Options of every command: --url <origin>, --json (results as JSON on standard output), --help.
+Options of every command: --url <address>, --json (results as JSON on standard output), --help.
 
 Settings come from the environment: ZEROGRAPH_URL (else the gateway that runs in this folder, else
 http://127.0.0.1:4000), ZEROGRAPH_KEY (an sk- key), ZEROGRAPH_MANAGEMENT_KEY (an mk- key) and

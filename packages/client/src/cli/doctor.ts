@@ -21,7 +21,7 @@ const MARKS = { ok: "ok    ", failed: "FAILED", not_checked: "-     " } as const
 
 /** `doctor`: checks what a client needs, each with what to do. Exit status 1 if a check failed. */
 export const command: Command = async ({ words, settings, print }) => {
-  if (words.length > 0) throw new UsageError("zerograph doctor [--url <origin>] [--json]");
+  if (words.length > 0) throw new UsageError("zerograph doctor [--url <address>] [--json]");
   const { url } = settings;
   const first = await Promise.all([
     check("node", () => `version ${process.versions.node}`),

@@ -91,8 +91,19 @@ function toLine({ at, step, providerAddress, fraction, errorMessage }: Step): st
 function store(folder: string, id: string, images: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
   for (const [index, base64] of images.entries()) {
-    const path = join(folder, `${id}-${index + 1}.png`);
-    writeFileSync(path, Buffer.from(base64, "base64"));
+    const image = Buffer.from(base64, "base64");
+    const path = join(folder, `${id}-${index + 1}.${suffixOf(image)}`);
+    writeFileSync(path, image);
     console.error(`Stored ${path}`);
   }
+}
+
+/** The suffix of an image by its first bytes: models answer in different formats. */
+function suffixOf(image: Buffer): string {
+  const start = image.toString("latin1", 0, 12);
+  if (start.startsWith("\xff\xd8\xff")) return "jpg";
+  if (/^RIFF.{4}WEBP/s.test(start)) return "webp";
+  if (/^GIF8[79]a/.test(start)) return "gif";
+  if (/^.{4}ftypavi[fs]/s.test(start)) return "avif";
+  return "png";
 }

@@ -1,3 +1,4 @@
+import { ZerographError } from "../core/errors.ts";
 import type { Command } from "./command.ts";
 import { UsageError } from "./exit.ts";
 import { send, sendForJson } from "./rest.ts";
@@ -13,7 +14,6 @@ type Created = Key & { readonly key: string };
 type Page = { readonly data: readonly Key[]; readonly next_cursor?: string | null };
 
 const PAGE = 100;
-const MAX_PAGES = 100;
 const USAGE = "zerograph keys list | create <name> | revoke <id>";
 
 /** `keys`: lists, creates and revokes `sk-` keys with a management key. */
@@ -45,17 +45,20 @@ export const command: Command = async ({ words: [what, given, ...rest], settings
   return 0;
 };
 
+/** Throws `invalid_answer` for pages that do not end. */
 async function listKeys(url: string, credential: string): Promise<readonly Key[]> {
   const found: Key[] = [];
-  let cursor: string | null | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const query = new URLSearchParams({ limit: String(PAGE), ...(cursor && { cursor }) });
+  const cursors = new Set<string>();
+  for (let cursor = ""; ; ) {
+    const query = new URLSearchParams({ limit: String(PAGE), ...(cursor !== "" && { cursor }) });
     const { data, next_cursor: next } = await sendForJson<Page>(`${url}?${query}`, "data", { credential });
     found.push(...data);
+    if (!next) return found;
+    if (cursors.has(next))
+      throw new ZerographError("invalid_answer", "The gateway lists the same keys again.");
+    cursors.add(next);
     cursor = next;
-    if (!cursor) break;
   }
-  return found;
 }
 
 function toLine({ key_id: id, name, status, last_used_at: used }: Key): string {

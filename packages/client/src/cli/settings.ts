@@ -4,7 +4,7 @@ import { UsageError } from "./exit.ts";
 
 /** Which gateway, and the credentials for it. */
 export type Settings = {
-  /** The gateway's origin. */
+  /** The gateway's address: its origin, and the path of a proxy in front of it if there is one. */
   readonly url: string;
   /** Where the address comes from. */
   readonly from: "option" | "environment" | "this folder" | "default";
@@ -29,8 +29,8 @@ export function readSettings(option: string | undefined): Settings {
   const { env } = process;
   const local = readStatus(env.DATA_DIR ?? ".data");
   const given = option ?? (env.ZEROGRAPH_URL || undefined);
-  const url = originOf(given ?? local?.urls.origin ?? DEFAULT_URL);
-  const keys = local && url === originOf(local.urls.origin) ? local.keys : undefined;
+  const url = addressOf(given ?? local?.urls.origin ?? DEFAULT_URL);
+  const keys = local && url === addressOf(local.urls.origin) ? local.keys : undefined;
   const from =
     option !== undefined ? "option" : given !== undefined ? "environment" : local ? "this folder" : "default";
   return {
@@ -56,10 +56,17 @@ function keyIn(env: NodeJS.ProcessEnv, name: string): string | undefined {
   throw new UsageError(`${name} has a space, a line break or a character that no key has.`);
 }
 
-function originOf(url: string): string {
-  const { protocol, origin } = URL.parse(url) ?? {};
-  if (origin !== undefined && (protocol === "http:" || protocol === "https:")) return origin;
-  throw new UsageError(`${url} is not an address such as https://router.example.`);
+/** Without what clients append themselves: the banner of the product shows addresses of its graph and of `/v1`. */
+function addressOf(text: string): string {
+  const url = URL.parse(text);
+  const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
+  const hasMore = url && (url.username !== "" || url.password !== "" || /[?#]/.test(text));
+  if (url && isWeb && !hasMore) return url.origin + url.pathname.replace(/(?:\/(?:graphql|v1))?\/*$/, "");
+  throw new UsageError(
+    isWeb
+      ? "The address of a gateway has no password, query or fragment."
+      : `${text} is not an address such as https://router.example.`,
+  );
 }
 
 function readStatus(folder: string): Status | undefined {

@@ -4,7 +4,7 @@ import { readReadiness } from "./readiness.ts";
 
 /** `status`: whether the gateway can serve, with the state of each component. Exit status 1 if it cannot. */
 export const command: Command = async ({ words, settings, print }) => {
-  if (words.length > 0) throw new UsageError("zerograph status [--url <origin>] [--json]");
+  if (words.length > 0) throw new UsageError("zerograph status [--url <address>] [--json]");
   const { url, from } = settings;
   const { isReady, status, parts } = await readReadiness(url);
   print({ url, ready: isReady, parts }, () =>
