@@ -103,19 +103,24 @@ export class Database implements Queries {
   }
 
   /**
-   * Runs one statement in its own transaction, and retries it if the database aborted it in favour of another. Throws
-   * `unavailable` if the database is unreachable.
+   * Runs one statement in its own transaction, and retries it if the database aborted it in favour of another. A statement
+   * with too many variants to prepare them all is run without `mayPrepare`. Throws `unavailable` if the database is
+   * unreachable.
    */
-  rows<Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
-    if (!isTracing()) return this.#rows(sql, parameters);
-    return inSpan(...statementSpan(sql), () => this.#rows(sql, parameters));
+  rows<Row>(sql: string, parameters: readonly unknown[] = [], mayPrepare = true): Promise<readonly Row[]> {
+    if (!isTracing()) return this.#rows(sql, parameters, mayPrepare);
+    return inSpan(...statementSpan(sql), () => this.#rows(sql, parameters, mayPrepare));
   }
 
-  async #rows<Row>(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+  async #rows<Row>(
+    sql: string,
+    parameters: readonly unknown[],
+    mayPrepare: boolean,
+  ): Promise<readonly Row[]> {
     const query = { text: sql, values: [...parameters], ...this.#waitLimit() };
     for (let attempt = 1; ; attempt++) {
       this.#watch?.requireServer();
-      const name = this.#isPrepared ? this.#nameOf(sql) : undefined;
+      const name = this.#isPrepared && mayPrepare ? this.#nameOf(sql) : undefined;
       try {
         return (await this.pool.query({ ...query, ...(name && { name }) })).rows as Row[];
       } catch (error) {
