@@ -8,6 +8,7 @@ test("reads with many variants do not fill the memory of the embedded database w
     const text = `select ${n} + $1::int as sum`;
     expect(await database.reads.rows("account", { text, values: [1] })).toEqual([{ sum: n + 1 }]);
   }
-  const prepared = "select count(*)::int as count from pg_prepared_statements where statement like '% as sum'";
+  const prepared =
+    "select count(*)::int as count from pg_prepared_statements where statement like '% as sum'";
   expect((await database.pool.query(prepared)).rows).toEqual([{ count: 128 }]);
 });
