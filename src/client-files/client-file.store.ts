@@ -90,10 +90,15 @@ export async function hideFile(queries: Queries, id: string): Promise<void> {
   await queries.rows(HIDE, [id]);
 }
 
-/** Deletes a file that was never shown, in small statements. */
+/**
+ * Deletes a file whose upload failed, in small statements. If `finishFile` showed it although its answer was lost, it is
+ * hidden with all of its parts, and they are deleted by `forgetFiles`: something may read the file already.
+ */
 export async function dropFile(queries: Queries, id: string): Promise<void> {
+  const [file] = await queries.rows<{ was_shown: boolean }>(ABANDON, [id]);
+  if (!file || file.was_shown) return;
   await inBatches(DROPPED_AT_ONCE, async (limit) => (await queries.rows(DROP_PARTS, [id, limit])).length);
-  await queries.rows("delete from client_file where id = $1::uuid and state = 'writing'", [id]);
+  await queries.rows("delete from client_file where id = $1::uuid", [id]);
 }
 
 /** The file with this id, if the caller may access it. */
@@ -215,6 +220,13 @@ const CLOSE = `
 
 /** Parts of up to 1 MiB. */
 const DROPPED_AT_ONCE = 50;
+
+/** Hides the file first: a `finishFile` that the database still executes then finds nothing to show. */
+const ABANDON = `
+  with before as (
+    select id, state <> 'writing' as was_shown from client_file where id = $1::uuid for update
+  )
+  update client_file f set state = 'deleted' from before b where f.id = b.id returning b.was_shown`;
 
 const DROP_PARTS = `
   delete from client_file_part where file_id = $1::uuid and n in (
