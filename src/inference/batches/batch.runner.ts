@@ -15,7 +15,13 @@ import { isUnreadable, type OpenedBatch, openBatch } from "./batch-files.ts";
 import { InputCheck, type InputLimits, readLine } from "./batch-input.ts";
 import { clearLines, insertLines, type OpenLine, openLines } from "./batch-lines.store.ts";
 import { unsentLine } from "./batch-output.ts";
-import { type LineLedger, LineLost, type RunningBatch, requireLeased } from "./line-ledger.ts";
+import {
+  type FailedLine,
+  type LineLedger,
+  LineLost,
+  type RunningBatch,
+  requireLeased,
+} from "./line-ledger.ts";
 import type { LineRequestsService } from "./line-requests.service.ts";
 import { LineRun } from "./line-run.ts";
 import type { LineSlots } from "./line-slots.ts";
@@ -253,16 +259,12 @@ class Work {
       const lines = await openLines(database, batch.id, { after, limit: PAGE });
       const last = lines.at(-1);
       if (!last) return;
-      const texts: Buffer[] = [];
+      const failed: FailedLine[] = [];
       for (const { n, startsAt, sizeBytes } of lines) {
         const { customId } = readLine(await reader.range(startsAt, sizeBytes), batch.endpoint);
-        texts.push(unsentLine(`batch_req_${toDigits(batch.id)}_${n}`, customId, reason));
+        failed.push({ n, text: unsentLine(`batch_req_${toDigits(batch.id)}_${n}`, customId, reason) });
       }
-      await ledger.fail(
-        batch,
-        lines.map(({ n }) => n),
-        Buffer.concat(texts),
-      );
+      await ledger.fail(batch, failed);
       after = last.n;
     }
   }

@@ -31,6 +31,9 @@ export type SentLine = {
   readonly body: Buffer;
 };
 
+/** The text of a line in the error file. */
+export type FailedLine = { readonly n: number; readonly text: Buffer };
+
 /** The request of a line ended before its answer was recorded: its hold expired, or another worker released it. */
 export class LineLost extends Error {
   override readonly name = "LineLost";
@@ -162,12 +165,15 @@ export class LineLedger {
     return charged;
   }
 
-  /** Ends lines that are not being sent by writing `text` to the error file. Throws `LeaseLost`. */
-  async fail(batch: RunningBatch, lines: readonly number[], text: Buffer): Promise<void> {
-    const [first] = lines;
-    if (first === undefined) return;
-    await this.#endWaiting(batch, lines, async (tx) => {
-      await growFile(tx, batch.errors.id, partsOf(batch.errors.key, first, text), text.length);
+  /** Ends lines that are not being sent by writing their texts to the error file. Throws `LeaseLost`. */
+  async fail(batch: RunningBatch, lines: readonly FailedLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    const runs = runsOf(lines);
+    const parts = runs.flatMap(({ first, text }) => partsOf(batch.errors.key, first, text));
+    const sizeBytes = runs.reduce((sum, { text }) => sum + text.length, 0);
+    const numbers = lines.map(({ n }) => n);
+    await this.#endWaiting(batch, numbers, async (tx) => {
+      await growFile(tx, batch.errors.id, parts, sizeBytes);
       await countFailed(tx, batch.id, lines.length);
     });
   }
@@ -208,6 +214,20 @@ export async function requireLeased(tx: Transaction, { lease }: Pick<LeasedBatch
   if (await shareLeased(tx, lease.job)) return;
   lease.interrupt();
   throw new LeaseLost(`job ${lease.job.id} was taken over`);
+}
+
+/**
+ * The texts of consecutive lines as one: parts are read in the order of their first lines, and an error file may have
+ * entries of the lines between two others already.
+ */
+function runsOf(lines: readonly FailedLine[]): readonly { readonly first: number; readonly text: Buffer }[] {
+  const runs: FailedLine[][] = [];
+  for (const line of lines) {
+    const run = runs.at(-1);
+    if (run?.at(-1)?.n === line.n - 1) run.push(line);
+    else runs.push([line]);
+  }
+  return runs.map((run) => ({ first: run[0]?.n ?? 0, text: Buffer.concat(run.map(({ text }) => text)) }));
 }
 
 /** Encrypts the text of a line, or of lines of which it is the first, in parts. */

@@ -114,7 +114,7 @@ export class LineRun {
       requestId === undefined
         ? unsentLine(`batch_req_${toDigits(batch.id)}_${n}`, customId, error)
         : responseLine(customId, failedResponse(error, requestId));
-    await ledger.fail(batch, [n], text);
+    await ledger.fail(batch, [{ n, text }]);
   }
 }
 
