@@ -103,7 +103,10 @@ export async function resumeAt(
   await tx.rows(RESUME, [id, position.toString(), sequence, newest.toString(), now.toISOString()]);
 }
 
-/** Replaces the secret; the previous one is also used until `previousUntil`. Returns the new version. */
+/**
+ * Replaces the secret; the previous one is also used until `previousUntil`. A delivery in progress, which is signed with
+ * the previous one alone, is not recorded, and is repeated with both. Returns the new version.
+ */
 export async function advanceSecret(
   queries: Queries,
   account: string,
@@ -206,7 +209,7 @@ const RESUME = `
     first_failed_at = null, next_attempt_at = $5::timestamptz, is_slow = false, ${RELEASED}
   where id = $1::uuid`;
 const ROTATE = `
-  update webhook set secret_version = secret_version + 1, previous_secret_until = $3::timestamptz
+  update webhook set secret_version = secret_version + 1, previous_secret_until = $3::timestamptz, ${RELEASED}
   where account = $1::text and id = $2::uuid returning secret_version`;
 const DELETE = "delete from webhook where account = $1::text and id = $2::uuid returning 1";
 const ATTEMPTS = `

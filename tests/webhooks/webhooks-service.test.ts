@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Principal, Scope } from "../../src/keys/auth/principal.ts";
 import { MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
 import { describeDatabases, type OnEnd } from "../support/servers/database.ts";
-import { answerWith, startReceiver, verify } from "../support/webhooks/receiver.ts";
+import { answerWith, type Received, startReceiver, verify } from "../support/webhooks/receiver.ts";
 import { serve, WebhookWorld } from "../support/webhooks/webhook-world.ts";
 
 const onEnd = onTestFinished as OnEnd;
@@ -89,6 +89,26 @@ describeDatabases("webhooks", (kind) => {
     expect(await world.webhooks.attempts(wallet.account, webhook.id)).toMatchObject([
       { status: 307, failure: "redirected", event: "deposit.credited", sequence: 1 },
     ]);
+  });
+
+  test("every event is delivered with the new secret, also if it replaces the previous one between two deliveries", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const wallet = await world.wallet();
+    let rotated: Promise<{ readonly secret: string }> | undefined;
+    const receiver = await startReceiver(onEnd, async (_received, response) => {
+      rotated ??= world.webhooks.rotateSecret(wallet, webhook.id);
+      await rotated;
+      response.writeHead(204).end();
+    });
+    const { webhook, secret: first } = await world.create(wallet, receiver.url);
+    await world.deposit(wallet.account, 1, 2, 3);
+    const worker = world.worker();
+    await serve(worker);
+    await serve(worker);
+    const { secret = fail() } = (await rotated) ?? {};
+    const deliveries = receiver.received.filter((delivery) => isSigned(delivery, secret));
+    expect(deliveries.map(({ payload }) => payload.sequence)).toEqual([1, 2, 3]);
+    expect(receiver.received.every((delivery) => isSigned(delivery, first))).toBe(true);
   });
 
   test("a rotated secret signs beside the previous one for 24 hours, then alone", async () => {
@@ -256,6 +276,15 @@ describeDatabases("webhooks", (kind) => {
     );
   });
 });
+
+function isSigned(delivery: Received, secret: string): boolean {
+  try {
+    verify(delivery, secret);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function fail(): never {
   throw new Error("nothing was delivered");
