@@ -49,8 +49,8 @@ type Dependencies = {
 
 /** How long deliveries are also signed with the previous secret. */
 export const ROTATION_HOURS = 24;
-/** Test deliveries of this process in progress. */
-const MAX_TESTS = 16;
+/** Test deliveries in progress: in this process, and of one account, whose receivers may be slow. */
+const MAX_TESTS = { all: 16, ofAccount: 4 } as const;
 
 /**
  * The webhooks of accounts. A caller may create, change, stop or delete a webhook only if it may read every event of it:
@@ -58,7 +58,8 @@ const MAX_TESTS = 16;
  */
 export class WebhooksService {
   readonly #dependencies: Dependencies;
-  #tests = 0;
+  /** The accounts of the test deliveries in progress. */
+  readonly #tests: string[] = [];
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -223,9 +224,10 @@ export class WebhooksService {
    */
   async test(principal: Principal, id: string, signal?: AbortSignal): Promise<DeliveryResult> {
     const { account } = permit(principal, "webhook.manage");
-    if (this.#tests >= MAX_TESTS)
+    const own = this.#tests.filter((other) => other === account);
+    if (this.#tests.length >= MAX_TESTS.all || own.length >= MAX_TESTS.ofAccount)
       throw new AppError("overloaded", "Too many test deliveries are in progress.");
-    this.#tests++;
+    this.#tests.push(account);
     try {
       const { database, receivers } = this.#dependencies;
       const webhook = found(isId(id) ? await findWebhook(database, account, id) : undefined);
@@ -237,7 +239,7 @@ export class WebhooksService {
         await connection.close();
       }
     } finally {
-      this.#tests--;
+      this.#tests.splice(this.#tests.indexOf(account), 1);
     }
   }
 

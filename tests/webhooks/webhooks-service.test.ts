@@ -1,10 +1,12 @@
 // @module-tag large
 import type { lookup } from "node:dns";
 import { expect, onTestFinished, test } from "vitest";
+import type { AppError } from "../../src/kernel/errors.ts";
 import type { Principal, Scope } from "../../src/keys/auth/principal.ts";
 import { MAX_WEBHOOKS } from "../../src/webhooks/webhook.ts";
 import { describeDatabases, type OnEnd } from "../support/servers/database.ts";
-import { answerWith, type Received, startReceiver, verify } from "../support/webhooks/receiver.ts";
+import { until } from "../support/until.ts";
+import { accept, answerWith, type Received, startReceiver, verify } from "../support/webhooks/receiver.ts";
 import { serve, WebhookWorld } from "../support/webhooks/webhook-world.ts";
 
 const onEnd = onTestFinished as OnEnd;
@@ -136,6 +138,30 @@ describeDatabases("webhooks", (kind) => {
     const rows = await world.database.rows<{ text: string }>("select w::text as text from webhook w");
     for (const { text } of rows)
       for (const secret of [first, second]) expect(text).not.toContain(secret.slice(6));
+  });
+
+  test("tests of one account whose receivers are slow keep no other account from testing", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const slow = await startReceiver(onEnd, () => {});
+    const [one, other] = [await world.wallet(), await world.wallet()];
+    const { webhook } = await world.create(one, slow.url);
+    const stop = new AbortController();
+    const tests = Array.from({ length: 16 }, () =>
+      world.webhooks.test(one, webhook.id, stop.signal).then(
+        ({ failure }) => failure,
+        (error: AppError) => error.code,
+      ),
+    );
+    await until(() => slow.received.length > 0);
+    const receiver = await startReceiver(onEnd);
+    const { webhook: second } = await world.create(other, receiver.url);
+    expect(await world.webhooks.test(other, second.id)).toMatchObject({ failure: null, status: 204 });
+    stop.abort();
+    const outcomes = await Promise.all(tests);
+    expect(outcomes.filter((outcome) => outcome === "overloaded")).toHaveLength(12);
+    // Their places are free again.
+    slow.answer = accept;
+    expect(await world.webhooks.test(one, webhook.id)).toMatchObject({ failure: null, status: 204 });
   });
 
   test("a replay delivers again what followed a cursor, with the same ids and new numbers", async () => {
