@@ -19,17 +19,17 @@ export const READING_NOTES = {
     description: "The registered providers with what they offer, their prices, health and evidence.",
   },
   "GET /v1/service-types": {
-    description: "The kinds of service, with the number of providers and models of each.",
+    description: "The kinds of service, with the number of providers of each.",
   },
   "GET /v1/auth/nonce": {
     description: "The nonce may be used once, before `expires_at`, in the message to sign.",
   },
   "GET /v1/auth/me": { description: "The wallet that is signed in, and when its session ends." },
   "GET /v1/api-keys": {
-    description: "The keys without their secrets, newest first. `next_cursor` leads to the next page.",
+    description: "The keys without their secrets, oldest first. `next_cursor` leads to the next page.",
   },
   "GET /v1/management-keys": {
-    description: "The keys without their secrets, newest first. `next_cursor` leads to the next page.",
+    description: "The keys without their secrets, oldest first. `next_cursor` leads to the next page.",
   },
   "DELETE /v1/management-keys/:id": {
     description: "Permanent: the key's next request returns 401, and its open streams end.",

@@ -19,8 +19,8 @@ export const WebhookEventType = defineEnum<WebhookEvent>(
   "WebhookEventType",
   "An event that a webhook may receive. Payloads and the REST API spell it with a dot: `job.ended`.",
   {
-    "job.progressed": "An image job advanced by a step and has not ended.",
-    "job.ended": "An image job completed, failed or was cancelled.",
+    "job.progressed": "An image job or a batch advanced by a step and has not ended.",
+    "job.ended": "An image job or a batch completed, failed or was cancelled.",
     "deposit.seen": "A deposit is on the chain and waits for its confirmations.",
     "deposit.credited": "A deposit was credited.",
     "deposit.reverted": "A deposit that was not credited yet was reorged out.",
