@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
+import { nextTurn } from "../kernel/async/next-turn.ts";
 import { feedInTurns, TurnMeter } from "../kernel/async/turn-queue.ts";
 import { type JsonLimits, MAX_SHAPES, measureJson } from "../kernel/text/json-shape.ts";
 
@@ -6,7 +7,7 @@ import { type JsonLimits, MAX_SHAPES, measureJson } from "../kernel/text/json-sh
 const MAX_CANONICAL_BYTES = 4 * 1_048_576;
 /** Numbers with more digits than a double has, or with an exponent that it may not have; also within texts. */
 const INEXACT_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
-/** Sorting and serializing this many values takes at most about 20 ms. */
+/** Sorting this many values takes at most about 20 ms. */
 const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000, maxShapes: MAX_SHAPES };
 
 /**
@@ -20,28 +21,97 @@ export async function hashRequest(
   body: Buffer,
   { isExact = false }: { readonly isExact?: boolean } = {},
 ): Promise<string> {
-  const hash = createHash("sha256").update(`${canonical(params)}\n`);
-  const text = canonicalJson(body, isExact);
-  if (text !== undefined) return hash.update(text).digest("hex");
-  hash.update("bytes\n");
-  await feedInTurns(new TurnMeter(), body, (part) => hash.update(part));
+  const hash = createHash("sha256");
+  for (const piece of canonical(params)) hash.update(piece);
+  hash.update("\n");
+  const meter = new TurnMeter();
+  const json = await readJson(body, isExact);
+  if (json === undefined) {
+    hash.update("bytes\n");
+    await feedInTurns(meter, body, (part) => hash.update(part));
+    return hash.digest("hex");
+  }
+  await hashPieces(hash, meter, canonical(json.value));
   return hash.digest("hex");
 }
 
-function canonicalJson(body: Buffer, isExact: boolean): string | undefined {
+/** Serializing and hashing so much takes less than a millisecond. */
+const PIECE_CHARACTERS = 16_384;
+/** Some characters take ten times as long to serialize as to hash. */
+const SERIALIZING_COST = 4;
+/** Measuring and parsing a longer body takes milliseconds: each step is another turn of the event loop. */
+const MAX_TURN_BYTES = 131_072;
+
+async function hashPieces(hash: Hash, meter: TurnMeter, pieces: Iterable<string>): Promise<void> {
+  let waiting = "";
+  for (const piece of pieces) {
+    waiting += piece;
+    if (waiting.length < PIECE_CHARACTERS) continue;
+    hash.update(waiting);
+    await meter.spend(SERIALIZING_COST * waiting.length);
+    waiting = "";
+  }
+  hash.update(waiting);
+}
+
+/** The value of a body; undefined for one that is compared byte by byte. */
+async function readJson(body: Buffer, isExact: boolean): Promise<{ readonly value: unknown } | undefined> {
+  const pause = async () => {
+    if (body.length <= MAX_TURN_BYTES) return;
+    // The first of them may still come before the events that wait.
+    await nextTurn();
+    await nextTurn();
+  };
   if (body.length > MAX_CANONICAL_BYTES || measureJson(body, LIMITS).excess !== undefined) return undefined;
+  await pause();
+  const text = body.toString("utf8");
+  if (isExact && INEXACT_NUMBER.test(text)) return undefined;
   try {
-    const text = body.toString("utf8");
-    return isExact && INEXACT_NUMBER.test(text) ? undefined : canonical(JSON.parse(text));
+    return { value: JSON.parse(text) };
   } catch {
     return undefined;
+  } finally {
+    await pause();
   }
 }
 
-/** Recursion is safe: the value was parsed from a measured text, so its nesting is bounded. */
-function canonical(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${members.map(([name, item]) => `${JSON.stringify(name)}:${canonical(item)}`).join(",")}}`;
+/**
+ * The canonical JSON of a value, in pieces. Recursion is safe: the value was parsed from a measured text, so its nesting
+ * is bounded.
+ */
+function* canonical(value: unknown): Generator<string, void> {
+  if (typeof value === "string") yield* canonicalText(value);
+  else if (typeof value !== "object" || value === null) yield JSON.stringify(value);
+  else if (Array.isArray(value)) {
+    yield "[";
+    for (const [at, item] of value.entries()) {
+      if (at > 0) yield ",";
+      yield* canonical(item);
+    }
+    yield "]";
+  } else {
+    const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+    yield "{";
+    for (const [at, [name, item]] of members.entries()) {
+      if (at > 0) yield ",";
+      yield* canonicalText(name);
+      yield ":";
+      yield* canonical(item);
+    }
+    yield "}";
+  }
+}
+
+/** A text as JSON, in pieces that split no surrogate pair. */
+function* canonicalText(text: string): Generator<string, void> {
+  if (text.length <= PIECE_CHARACTERS) return void (yield JSON.stringify(text));
+  yield '"';
+  for (let at = 0; at < text.length; ) {
+    const end = at + PIECE_CHARACTERS;
+    const isSplit = /[\ud800-\udbff]/.test(text.charAt(end - 1));
+    const piece = text.slice(at, isSplit ? end + 1 : end);
+    yield JSON.stringify(piece).slice(1, -1);
+    at += piece.length;
+  }
+  yield '"';
 }

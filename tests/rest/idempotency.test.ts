@@ -474,3 +474,34 @@ test("the hash of a long body is computed in short turns", async () => {
   expect(hash).toBe(createHash("sha256").update("{}\nbytes\n").update(body).digest("hex"));
   expect(turnMs).toBeLessThan(MAX_TURN_MS);
 });
+
+test.each([
+  ["a long text", () => `{"a":"${"x".repeat(4_190_000)}"}`],
+  ["a text of escapes", () => `{"a":"${"\\u0001".repeat(400_000)}"}`],
+  ["halves of pairs", () => `{"a":"${"\\ud83d".repeat(400_000)}"}`],
+  ["many texts", () => JSON.stringify(Array.from({ length: 11_000 }, () => "\u0001".repeat(36)))],
+])("the hash of JSON with %s leaves turns to other work", async (_, textOf) => {
+  const body = Buffer.from(textOf());
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const hash = await hashRequest({}, body);
+  isOver = true;
+  // After it is measured, after it is parsed, and while it is serialized and hashed.
+  expect(turns).toBeGreaterThan(8);
+  const canonical = JSON.stringify(JSON.parse(body.toString()));
+  expect(hash).toBe(createHash("sha256").update(`{}\n${canonical}`).digest("hex"));
+});
+
+test("the hash of a text is the same however its surrogate pairs are placed", async () => {
+  for (const before of [0, 1, 16_383, 16_384, 16_385]) {
+    const text = "x".repeat(before) + "\u{1f40c}".repeat(20_000);
+    const body = Buffer.from(JSON.stringify({ [text]: [text, ""], z: text }));
+    const canonical = `{}\n${JSON.stringify({ z: text, [text]: [text, ""] }, Object.keys({ z: 1, [text]: 1 }).sort())}`;
+    expect(await hashRequest({}, body)).toBe(createHash("sha256").update(canonical).digest("hex"));
+  }
+});
