@@ -81,11 +81,14 @@ export const OFFER_RULES: readonly Rule[] = [
       meetsFloor(offer, restrictions.trustMode) && meetsFloor(offer, preferences.trustMode ?? null)
         ? undefined
         : "below_trust_mode",
-    failure: ({ restrictions, preferences }) =>
-      new AppError(
+    failure: ({ restrictions, preferences }) => {
+      const isPrivate = [preferences.trustMode, restrictions.trustMode].includes("private");
+      const required = isPrivate ? "private" : "verified";
+      return new AppError(
         "no_provider_for_trust_mode",
-        `No provider of this model has the requested trust mode, ${[preferences.trustMode ?? restrictions.trustMode]}.`,
-      ),
+        `No provider of this model has the required trust mode, ${required}.`,
+      );
+    },
   },
   {
     reason: (offer, context) =>

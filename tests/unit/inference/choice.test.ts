@@ -209,6 +209,21 @@ test.each<[string, () => unknown]>([
   expect(codeOf(run)).toBe(code);
 });
 
+test("the failure for a trust mode names the stricter one of the client's and the key's", () => {
+  const verified = [offer(1, { isCentralized: true })];
+  for (const [client, key] of [
+    ["verified", "private"],
+    ["private", "verified"],
+    [undefined, "private"],
+  ] as const)
+    expect(() =>
+      chosen(verified, {
+        preferences: { trustMode: client },
+        restrictions: { ...UNRESTRICTED, trustMode: key },
+      }),
+    ).toThrow("the required trust mode, private.");
+});
+
 test("prices are compared to the last digit: a price equal to the cap is within it, one neuron more is not", () => {
   // At 0.25 USD per token of 10^18 neuron, 4 * 10^12 neuron per inference token make a million of them 4
   // tokens: 1 USD.
