@@ -20,6 +20,9 @@ export type ClientFile = {
   readonly expiresAt: Date;
 };
 
+/** Where a file is in a list. */
+export type FilePlace = Pick<ClientFile, "id" | "createdAt">;
+
 /** A file to create; it is hidden until `finishFile`. `sizeBytes` counts against the account's quota from now on. */
 export type NewFile = Omit<ClientFile, "createdAt" | "expiresAt"> & {
   readonly sealedKey: Buffer;
@@ -109,6 +112,14 @@ export async function findFile(queries: Queries, reach: Reach, id: string): Prom
   return row && toFile(row);
 }
 
+/** The place of a file in the lists of the caller, also of one that was deleted or has expired, until it is removed. */
+export async function findPlace(queries: Queries, reach: Reach, id: string): Promise<FilePlace | undefined> {
+  const where = new Parameters(reach.account, id);
+  const text = `select ${COLUMNS} from client_file where id = $2::uuid and ${placesOf(where, reach)}`;
+  const [row] = await queries.rows<FileRow>(text, where.values);
+  return row && toFile(row);
+}
+
 /** At most `limit` files that the caller may access, in the order of `scan`, beyond the file `from`. */
 export async function listFiles(
   queries: Queries,
@@ -117,7 +128,7 @@ export async function listFiles(
     readonly limit: number;
     readonly scan: Scan;
     readonly purpose?: FilePurpose | undefined;
-    readonly from?: ClientFile | undefined;
+    readonly from?: FilePlace | undefined;
   },
 ): Promise<readonly ClientFile[]> {
   const { scan, from, purpose, limit } = query;
@@ -136,6 +147,14 @@ function conditionsOf(where: Parameters, { keyId }: Reach, purpose?: FilePurpose
     "account = $1::text and state = 'ready' and expires_at > now()",
     ...where.when(keyId, (parameter) => `api_key_id = ${parameter}::uuid`),
     ...where.when(purpose, (parameter) => `purpose = ${parameter}::text`),
+  ].join(" and ");
+}
+
+/** That a file is, or was, shown to the caller; `$1` is the account. */
+function placesOf(where: Parameters, { keyId }: Reach): string {
+  return [
+    "account = $1::text and state <> 'writing'",
+    ...where.when(keyId, (parameter) => `api_key_id = ${parameter}::uuid`),
   ].join(" and ");
 }
 

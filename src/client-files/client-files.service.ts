@@ -6,8 +6,10 @@ import type { Reach, Spender } from "../keys/auth/permissions.ts";
 import {
   type ClientFile,
   dropFile,
+  type FilePlace,
   type FilePurpose,
   findFile,
+  findPlace,
   finishFile,
   growFile,
   hideFile,
@@ -123,17 +125,26 @@ export class ClientFilesService {
     return file;
   }
 
-  /** The files that the caller may access, in the order of their creation or, by default, newest first. */
+  /**
+   * The files that the caller may access, in the order of their creation or, by default, newest first. A page may begin
+   * after a file that was deleted meanwhile, or has expired, until it is removed. Throws `file_not_found`.
+   */
   async list(
     reach: Reach,
     page: { readonly limit: number; readonly after?: string | undefined },
     { purpose, order = "desc" }: { purpose?: FilePurpose | undefined; order?: "asc" | "desc" | undefined },
   ): Promise<Page<ClientFile>> {
     const { limit, after } = page;
-    const from = after === undefined ? undefined : await this.get(reach, after, "after");
+    const from = after === undefined ? undefined : await this.#place(reach, after);
     const request: PageRequest = { first: limit, after };
     const query = { limit: pageLimit(request), scan: scanOf(request, order), purpose, from };
     return toPage(await listFiles(this.#dependencies.database, reach, query), request);
+  }
+
+  async #place(reach: Reach, id: string): Promise<FilePlace> {
+    const place = isId(id) ? await findPlace(this.#dependencies.database, reach, id) : undefined;
+    if (!place) throw fileNotFound("after");
+    return place;
   }
 
   /** Deletes a file. A batch that reads it continues. Throws `file_not_found`. */
