@@ -75,7 +75,7 @@ function openJob({ verifyTee = false, isOpen = true, isKnown = true } = {}) {
     observer: { ended: (request) => void seen.observed.push(request) },
     retentionSeconds: 60,
   });
-  const state = new ImageJobState(lease, { serviceType: "text-to-image" } as never);
+  const state = new ImageJobState(lease);
   return { billing, state, seen };
 }
 
@@ -216,10 +216,10 @@ describe("a failed job", () => {
 test("the time of an attempt is never negative, even if the clock of another worker was ahead", () => {
   const { state } = openJob();
   const before = { ...state.checkpoint, attempts: [{ ...EARLIER, durationMs: 500 }] };
-  const behind = new ImageJobState(
-    { job: { spec: state.spec, checkpoint: before }, ageMs: 100 } as unknown as JobLease,
-    state.request,
-  );
+  const behind = new ImageJobState({
+    job: { spec: state.spec, checkpoint: before },
+    ageMs: 100,
+  } as unknown as JobLease);
   expect(behind.attempted(CANDIDATE, "failed").at(-1)).toMatchObject({ durationMs: 0 });
 });
 
@@ -230,7 +230,7 @@ test("a step of a job is stored with all that was known before it", async () => 
     job: { spec: state.spec, checkpoint: state.checkpoint },
     advance: async (...given: object[]) => void advanced.push(...given),
   };
-  const stepping = new ImageJobState(lease as unknown as JobLease, state.request);
+  const stepping = new ImageJobState(lease as unknown as JobLease);
   await stepping.advance({ failures: 2 }, { attempt: 3 });
   expect(advanced).toEqual([{ ...state.checkpoint, failures: 2 }, { attempt: 3 }]);
   expect(stepping.checkpoint).toEqual(advanced[0]);

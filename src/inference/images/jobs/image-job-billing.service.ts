@@ -126,13 +126,9 @@ export class ImageJobBillingService {
     });
   }
 
-  #observe(
-    { lease, spec, request }: ImageJobState,
-    outcome: string,
-    attempts: readonly AttemptRecord[],
-  ): void {
+  #observe({ lease, spec }: ImageJobState, outcome: string, attempts: readonly AttemptRecord[]): void {
     this.#dependencies.observer?.ended({
-      serviceType: request.serviceType,
+      serviceType: spec.operation === "edits" ? "image-editing" : "text-to-image",
       model: spec.model,
       outcome,
       inputTokens: undefined,

@@ -1,5 +1,6 @@
 import type { JobLease } from "../../../jobs/lease.ts";
 import type { WaitingClock } from "../../../kernel/clock.ts";
+import { AppError } from "../../../kernel/errors.ts";
 import type { BodyPool } from "../../body/body-pool.ts";
 import { readWhenRoom } from "../../chat/answer-reads.ts";
 import type { ImageJobClient } from "./image-job.client.ts";
@@ -7,7 +8,6 @@ import { ImageJobState } from "./image-job.state.ts";
 import type { FinishedImages, ImageJobBillingService } from "./image-job-billing.service.ts";
 import {
   type ImageJobAttempt,
-  type ImageJobSpec,
   isRepeated,
   type JobFailure,
   nextAction,
@@ -32,10 +32,7 @@ const TOOK_TOO_LONG: JobFailure = { code: "provider_error", message: "The job to
 
 /** Runs one image job to its end: submits it to a provider, polls it, stores the result and bills it exactly once. */
 export function imageJobWork(dependencies: Dependencies): (lease: JobLease) => Promise<void> {
-  return async (lease) => {
-    const request = await readJobRequest(lease.job.spec as ImageJobSpec, lease.job.body);
-    await new Work(dependencies, new ImageJobState(lease, request)).run();
-  };
+  return (lease) => new Work(dependencies, new ImageJobState(lease)).run();
 }
 
 class Work {
@@ -67,8 +64,10 @@ class Work {
   }
 
   async #submit(attempt: ImageJobAttempt): Promise<boolean> {
-    const { lease, spec, request, checkpoint } = this.#state;
+    const { lease, spec, checkpoint } = this.#state;
     const { job, signal } = lease;
+    const request = await readJobRequest(spec, job.body).catch(asFailure);
+    if ("code" in request) return this.#fail(request);
     await this.#state.save({ submissions: checkpoint.submissions + 1 });
     const { address } = attempt.candidate;
     const key = `${job.id}-${attempt.attempt}`;
@@ -198,4 +197,11 @@ class Work {
     const pauseMs = Math.max(0, Math.min(ms, MAX_PAUSE_MS, leftMs));
     await this.#dependencies.clock.sleep(pauseMs, signal);
   }
+}
+
+/** A request that this version does not accept any more: to try again would not help. */
+function asFailure(error: unknown): JobFailure {
+  if (!(error instanceof AppError) || error.status >= 500) throw error;
+  const { code, message } = error;
+  return { code, message };
 }

@@ -1,21 +1,17 @@
 import type { StepChange } from "../../../jobs/job.store.ts";
 import type { JobLease } from "../../../jobs/lease.ts";
 import type { AttemptRecord } from "../../billing/ending.ts";
-import type { ImageRequest } from "../image-request.ts";
 import type { ImageCandidate, ImageJobCheckpoint, ImageJobSpec } from "./image-job-plan.ts";
 
 /** An image job while this worker holds its lease: what was ordered, and how far it has come. */
 export class ImageJobState {
   readonly lease: JobLease;
   readonly spec: ImageJobSpec;
-  /** The client's request, read from the body of the job. */
-  readonly request: ImageRequest;
   #checkpoint: ImageJobCheckpoint;
 
-  constructor(lease: JobLease, request: ImageRequest) {
+  constructor(lease: JobLease) {
     this.lease = lease;
     this.spec = lease.job.spec as ImageJobSpec;
-    this.request = request;
     this.#checkpoint = lease.job.checkpoint as ImageJobCheckpoint;
   }
 
