@@ -1,5 +1,6 @@
 import { setDefaultResultOrder } from "node:dns";
 import { type Config, likelyMisspellings, readConfig, readVariable } from "../src/config.ts";
+import { endAll } from "../src/kernel/async/end-all.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
@@ -71,13 +72,13 @@ await runOrExplain(async () => {
   try {
     await (await load())({ name, config, log, ends, phase: () => phase });
   } catch (error) {
-    await endAll(ends);
+    await endNow(ends);
     throw error;
   }
   phase = "serving";
   endGracefully(() => {
     phase = "shutting down";
-    return endAll(ends);
+    return endNow(ends);
   }, log);
   reportReady();
 });
@@ -107,6 +108,6 @@ function serviceName(role: string, name: string): string {
   return ["zerograph", role === "all" ? "" : role, name].filter((word) => word !== "").join("-");
 }
 
-async function endAll(ends: Ends): Promise<void> {
-  for (const end of ends.splice(0)) await end().catch((error: unknown) => console.error(error));
+function endNow(ends: Ends): Promise<void> {
+  return endAll(ends.splice(0), (error) => console.error(error));
 }

@@ -23,6 +23,7 @@ import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { RunningClaims } from "./idempotency/running-claims.ts";
 import { createInferenceModule, type InferenceServices, requestSeconds } from "./inference/module.ts";
+import { endAll } from "./kernel/async/end-all.ts";
 import { type Clock, systemClock, type WaitingClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Logger } from "./kernel/log.ts";
@@ -208,19 +209,24 @@ function wire(dependencies: {
       for (const module of [accounts, keys, inference, chain, storage, receipts, webhooks])
         module.startWork?.();
     },
-    async close() {
-      // Requests in flight are billed first; their events are published last.
-      await inference.stop();
-      await idempotency.stop();
-      await operations.stop();
-      await Promise.all([accounts, keys, chain, storage, webhooks].map((module) => module.stop()));
-      // The accounts make the last settlements, whose receipts wait for hashes.
-      await receipts.stop();
-      await relay.stop();
-      await maintenance?.stop();
-      await bus.close();
-      if (redis?.isOpen) await redis.destroy();
-      await database.close();
+    close() {
+      const failed = (err: unknown) => log.error({ err }, "a part of the process did not end as it should");
+      const modules = [accounts, keys, chain, storage, webhooks];
+      // Requests in flight are billed first; their events are published last. A part that fails keeps no other from ending.
+      const ends = [
+        () => inference.stop(),
+        () => idempotency.stop(),
+        () => operations.stop(),
+        () => Promise.all(modules.map((module) => endAll([() => module.stop()], failed))),
+        // The accounts make the last settlements, whose receipts wait for hashes.
+        () => receipts.stop(),
+        () => relay.stop(),
+        () => maintenance?.stop(),
+        () => bus.close(),
+        async () => redis?.isOpen && redis.destroy(),
+        () => database.close(),
+      ];
+      return endAll(ends, failed);
     },
   };
 }

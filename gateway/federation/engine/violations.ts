@@ -1,4 +1,5 @@
 import { GraphQLError } from "graphql";
+import { PathTree } from "./path-tree.ts";
 import type { ResponsePath } from "./subgraph-executor.ts";
 
 /** A value that the public schema does not allow. */
@@ -33,9 +34,8 @@ export function explain(
   violations: readonly Violation[],
   { errors, nulled, reportViolations }: Known,
 ): GraphQLError[] {
-  const isExplained = (path: ResponsePath) =>
-    nulled.some((place) => place.length <= path.length && sameBranch(place, path)) ||
-    errors.some((error) => error.path && sameBranch(path, error.path));
+  const [nulls, failed] = [new PathTree(nulled), placesOf(errors)];
+  const isExplained = (path: ResponsePath) => nulls.hasAbove(path) || failed.hasOnBranch(path);
   const unexplained = violations.filter(({ path, code }) => code !== undefined || !isExplained(path));
   const found = unexplained
     .slice(0, MAX_ERRORS)
@@ -45,13 +45,7 @@ export function explain(
   return found;
 }
 
-/** Whether an error is at the place of one of the violations, above or below it. */
-export function explainsViolation({ path }: GraphQLError, violations: readonly Violation[]): boolean {
-  return path !== undefined && violations.some((violation) => sameBranch(path, violation.path));
-}
-
-function sameBranch(first: readonly (string | number)[], second: readonly (string | number)[]): boolean {
-  const shared = Math.min(first.length, second.length);
-  for (let index = 0; index < shared; index++) if (first[index] !== second[index]) return false;
-  return true;
+/** The places of errors; one without a path has none. */
+function placesOf(errors: readonly GraphQLError[]): PathTree {
+  return new PathTree(errors.flatMap(({ path }) => (path ? [path] : [])));
 }

@@ -2,8 +2,9 @@ import { GraphQLError, type InlineFragmentNode } from "graphql";
 import { DONE, ReleasingIterator } from "../../../../src/kernel/async/releasing-iterator.ts";
 import { BROKEN, type Postponed, type Projection } from "../completion.ts";
 import type { Execution } from "../execution.ts";
+import { PathTree } from "../path-tree.ts";
 import type { ResponsePath } from "../subgraph-executor.ts";
-import { explain, explainsViolation, type Violation } from "../violations.ts";
+import { explain, type Violation } from "../violations.ts";
 import { isErrorOf, type LaterErrors } from "./later-errors.ts";
 import type { LaterStage } from "./later-stages.ts";
 import type { Completed, Delivery, Part, Pending } from "./parts.ts";
@@ -146,10 +147,12 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     this.#errors.close(path);
     const reached = data ? postponed.filter((inner) => isReached(data, inner.path.slice(path.length))) : [];
     part.pending.push(...this.#announce(reached));
+    const [own, violated] = [new Set(failures.errors), new PathTree(violations.map((one) => one.path))];
+    // Without data, the errors at, above or below a violation explain it.
     const belongs = (error: GraphQLError) =>
       data
         ? isErrorOf(data, error, path.length)
-        : failures.errors.includes(error) || explainsViolation(error, violations);
+        : own.has(error) || (error.path !== undefined && violated.hasOnBranch(error.path));
     const errors = [
       ...this.#errors.takeUnplaced(failures.errors.filter((error) => !error.path)),
       ...this.#errors.take(path, belongs),
