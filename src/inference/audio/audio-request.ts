@@ -1,19 +1,12 @@
 import { z } from "zod";
-import { checkInput } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { readBase64 } from "../../kernel/text/base64.ts";
 import { shortString, withAtMost } from "../../kernel/text/characters.ts";
-import {
-  type Form,
-  type FormPart,
-  formBody,
-  newForm,
-  readMultipart,
-  textsOf,
-} from "../../kernel/text/multipart.ts";
+import { type Form, type FormPart, formBody, newForm, readMultipart } from "../../kernel/text/multipart.ts";
+import { FORM_VERIFY_TEE, readFormFields } from "../body/form-fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { EXTENSIONS, readFields, upstreamModel } from "../body/request-fields.ts";
-import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
+import { type GuardedRequest, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -42,6 +35,7 @@ const NOT_STREAMED = "transcriptions cannot be streamed";
 const FormTexts = z.looseObject({
   ...texts,
   stream: z.literal("false", NOT_STREAMED).optional(),
+  verify_tee: FORM_VERIFY_TEE,
 });
 
 /** The multipart form of a transcription with its file, for OpenAPI; other fields are forwarded to the provider. */
@@ -87,14 +81,13 @@ export async function readTranscriptionForm(
   bytes: Buffer,
   contentType: string,
 ): Promise<TranscriptionRequest> {
-  const form = await readMultipart(bytes, contentType);
-  const texts = checkInput(FormTexts, textsOf(form));
+  const sent = await readMultipart(bytes, contentType);
+  const { texts, form, verifyTee, guarded } = readFormFields(FormTexts, sent, bytes.length);
   const { model, response_format: format } = texts;
   const files = form.parts.filter(({ filename }) => filename !== undefined);
   const [file] = files;
   if (files.length !== 1 || file?.name !== "file") throw invalidField("file", "exactly one file is required");
-  const guarded = guardedForm(form, texts, bytes.length);
-  const common = { model, format: format ?? "json", preferences: {}, guarded };
+  const common = { model, format: format ?? "json", preferences: {}, verifyTee, guarded };
   return toRequest(form, { file, field: "file" }, common);
 }
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { checkInput } from "../../kernel/check.ts";
 import { shortString } from "../../kernel/text/characters.ts";
-import { type Form, formBody, readMultipart, textsOf } from "../../kernel/text/multipart.ts";
+import { type Form, formBody, readMultipart } from "../../kernel/text/multipart.ts";
+import { FORM_VERIFY_TEE, readFormFields } from "../body/form-fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { forwardedBody, readFields, upstreamModel } from "../body/request-fields.ts";
-import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
+import { type GuardedRequest, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -44,6 +44,7 @@ const EditTexts = z.looseObject({
     .regex(/^(10|[1-9])$/, `must be 1 to ${MAX_IMAGES}`)
     .optional(),
   stream: z.literal("false", "images cannot be streamed").optional(),
+  verify_tee: FORM_VERIFY_TEE,
 });
 
 const binary = z.string().meta({ format: "binary" });
@@ -93,17 +94,18 @@ export function readImageRequest(bytes: Buffer): ImageRequest {
 
 /** Reads an image-edit form: one or more images, a prompt, an optional mask. Throws `invalid_body`. */
 export async function readImageEdit(bytes: Buffer, contentType: string): Promise<ImageRequest> {
-  const form = await readMultipart(bytes, contentType);
-  const texts = checkInput(EditTexts, textsOf(form));
+  const sent = await readMultipart(bytes, contentType);
+  const { texts, form, verifyTee, guarded } = readFormFields(EditTexts, sent, bytes.length);
   const { model, n, response_format } = texts;
-  checkFiles(form);
+  checkFiles(sent);
   const format = response_format === undefined ? { response_format: "b64_json" } : {};
   return {
     model,
     serviceType: "image-editing",
     count: Number(n ?? 1),
     preferences: {},
-    guarded: guardedForm(form, texts, bytes.length),
+    verifyTee,
+    guarded,
     contentType,
     bodyFor: (provider) => formBody(form, { ...format, ...upstreamModel(provider) }),
   };

@@ -107,11 +107,13 @@ describe("a signature of this answer", () => {
       });
   });
 
-  test("covers a transcription that is sent as a form", async () => {
+  test.each(["query", "field"])("covers a transcription that is sent as a form, as a %s", async (where) => {
     const form = new FormData();
+    if (where === "field") form.set("verify_tee", "true");
     form.set("model", SERVICES.speech.model);
     form.set("file", new Blob([new Uint8Array(toWav(1))], { type: "audio/wav" }), "a.wav");
-    const reply = await fetch(`${stack().origin}/v1/audio/transcriptions?verify_tee=true`, {
+    const query = where === "query" ? "?verify_tee=true" : "";
+    const reply = await fetch(`${stack().origin}/v1/audio/transcriptions${query}`, {
       method: "POST",
       headers: { authorization: `Bearer ${owner.secret}` },
       body: form,
