@@ -17,6 +17,10 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "allotment on conflict",
         "api_key",
       ],
+      "with requested as ( select * from jsonb_to_recordset($1::jsonb) as a(id text, account text": [
+        "allotment",
+        "inference_request on conflict",
+      ],
       "with requested as ( select $1::text as id, $2::text as account, $3::uuid as key, $4::numeric as minimum":
         ["api_key"],
       "with given as ... service_type text, total int, before numeric, usage int) ), totals as": [
