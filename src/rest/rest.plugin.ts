@@ -236,11 +236,12 @@ export function answerFailure(
 /** The error format of a request, also if no route was found. */
 function shapeOf(request: FastifyRequest): Route["errors"] {
   const route = routeOf(request);
-  if (route?.hasAnthropicShape && request.headers["anthropic-version"] !== undefined) return "anthropic";
+  const isForAnthropic = request.headers["anthropic-version"] !== undefined;
+  if (route?.hasAnthropicShape && isForAnthropic) return "anthropic";
   if (route) return route.errors;
   const { url = "" } = request.raw;
   if (/^\/(files?|node)(?=[/?]|$)/.test(url)) return "storage";
-  return /^\/v1\/messages(?=[/?]|$)/.test(url) ? "anthropic" : "openai";
+  return isForAnthropic || /^\/v1\/messages(?=[/?]|$)/.test(url) ? "anthropic" : "openai";
 }
 
 const routesByEndpoint = new Map<string, Route>(

@@ -113,7 +113,7 @@ test("a stream's events are the provider's own bytes, and its bill comes before 
   const reply = await post(seeded.secret, ask);
   expect(reply.headers.get("content-type")).toContain("text/event-stream");
   const text = await reply.text();
-  expect(text).toMatch(/: x_0g_trace \{"request_id":"req-[0-9a-f]{32}".*\}\n\ndata: \[DONE\]\n\n$/);
+  expect(text).toMatch(/: x_0g_trace \{"request_id":"req-[0-9a-f]{32}".*\}\ndata: \[DONE\]\n\n$/);
   expect(text.match(/^data: \{/gm)?.length).toBe(6);
 });
 

@@ -193,12 +193,27 @@ test("the key may be sent as X-Api-Key; version and beta headers reach the provi
   expect([malformed.status, malformed.body.error.type]).toEqual([400, "invalid_request_error"]);
 });
 
-test("X-Api-Key is ignored at every other endpoint", async () => {
-  const { status } = await rest(stack().origin, "/v1/chat/completions", undefined, {
-    body: { model, messages },
-    headers: { "x-api-key": owner.secret },
+test.each(["/v1/chat/completions", "/v1/files"])(
+  "X-Api-Key is refused by its name at every other endpoint, such as %s",
+  async (path) => {
+    const { status, body } = await rest<Failure>(stack().origin, path, undefined, {
+      ...(path === "/v1/files" ? { method: "GET" } : { body: { model, messages } }),
+      headers: { "x-api-key": owner.secret },
+    });
+    expect(status).toBe(401);
+    expect(body.error.code).toBe("missing_authorization");
+    expect(body.error.message).toMatch(/X-Api-Key is read at \/v1\/messages/);
+  },
+);
+
+test("an unknown path has an error that Anthropic's clients read", async () => {
+  const { status, headers, body } = await rest<Failure>(stack().origin, "/v1/skills", undefined, {
+    method: "GET",
+    headers: { "x-api-key": owner.secret, "anthropic-version": "2023-06-01" },
   });
-  expect(status).toBe(401);
+  expect(status).toBe(404);
+  expect(body).toMatchObject({ type: "error", error: { type: "not_found_error" } });
+  expect(headers.get("request-id")).toBe(headers.get("x-request-id"));
 });
 
 describe("failures have Anthropic's shape", () => {

@@ -89,7 +89,8 @@ export function chatUsage({ inputTokens, outputTokens, cache }: TokenUsage) {
   };
 }
 
-function shownCache({ read, write, write1h }: CacheTokens) {
+/** The tokens of a prompt that were read from a cache or written to one, in OpenAI's format. */
+export function shownCache({ read, write, write1h }: CacheTokens) {
   return {
     cached_tokens: read,
     ...(write > 0 && { cache_write_tokens: write }),

@@ -199,7 +199,8 @@ export class ChatEvents implements StreamReader {
   closing(trace: Trace, billed: TokenUsage, failure: AppError | undefined, cost: ShownCost): Buffer {
     const trailer = this.#wantsUsage
       ? `data: ${this.#shownUsage(trace, billed, cost)}\n\n`
-      : `: x_0g_trace ${JSON.stringify(trace)}\n\n`;
+      : // No blank line behind it: see the keep-alive comments of `event-sink.ts`.
+        `: x_0g_trace ${JSON.stringify(trace)}\n`;
     const end = failure ? JSON.stringify(errorOf(failure)) : "[DONE]";
     return Buffer.from(`${trailer}data: ${end}\n\n`);
   }

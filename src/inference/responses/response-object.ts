@@ -1,6 +1,7 @@
 import { exactJson } from "../../kernel/text/exact-json.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { Trace } from "../billing/trace.ts";
+import { shownCache } from "../billing/usage.ts";
 import type { FunctionNames } from "./function-names.ts";
 import { fieldsOf } from "./said.ts";
 
@@ -59,7 +60,10 @@ export function incompleteReasonOf(finishReason: unknown): string | undefined {
 export function responseUsage({ inputTokens, outputTokens, cache }: TokenUsage, reasoningTokens: number) {
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: cache?.read ?? 0 },
+    input_tokens_details: {
+      ...{ cached_tokens: 0, cache_write_tokens: 0 },
+      ...(cache && shownCache(cache)),
+    },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: Math.min(reasoningTokens, outputTokens) },
     total_tokens: inputTokens + outputTokens,

@@ -6,7 +6,8 @@ import type { ClientExchange } from "../../receipts/client-exchange.ts";
 import { cacheHeaders } from "./cache-headers.ts";
 import { limitUnreadEnd, resetConnection } from "./reset-connection.ts";
 
-const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
+/** Without a blank line, which OpenAI's client for Go takes for an event without data, and fails. */
+const KEEP_ALIVE = Buffer.from(": keep-alive\n");
 
 /**
  * Writes server-sent events to an HTTP response. The headers are written with the first event or the first keep-alive

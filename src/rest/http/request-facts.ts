@@ -24,14 +24,20 @@ export function requestIdsOf(request: FastifyRequest): RequestIds {
 /**
  * Node keeps the first of two Authorization headers and drops the second; two are rejected instead. Public endpoints
  * ignore the header, since official clients always send a key, even an invalid one. Anthropic's clients send the key as
- * `X-Api-Key`, which is read on its endpoints when there is no Authorization.
+ * `X-Api-Key`, which is read on its endpoints when there is no Authorization, and refused on others, so that they do not
+ * doubt the key.
  */
 export function authorizationOf(request: FastifyRequest, { access, errors }: Route): string | undefined {
   if (access === "public") return undefined;
   const seen = timesSent(request.raw.rawHeaders, "authorization");
   if (seen > 1) throw new AppError("invalid_api_key", "Send one Authorization header.");
   const apiKey = request.headers["x-api-key"];
-  if (seen === 0 && errors === "anthropic" && typeof apiKey === "string") return `Bearer ${apiKey}`;
+  if (seen === 0 && typeof apiKey === "string") {
+    if (errors === "anthropic") return `Bearer ${apiKey}`;
+    const message =
+      "Send the key as `Authorization: Bearer <key>`: X-Api-Key is read at /v1/messages and below it only.";
+    throw new AppError("missing_authorization", message);
+  }
   return request.headers.authorization;
 }
 

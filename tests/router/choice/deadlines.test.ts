@@ -20,7 +20,7 @@ import { until } from "../../support/until.ts";
 
 const FIRST_BYTE_MS = 1_000;
 const LATE_MS = 1_700;
-const KEEP_ALIVE = ": keep-alive\n\n";
+const KEEP_ALIVE = ": keep-alive\n";
 const CLAUDE = {
   id: "claude",
   supported_formats: ["openai", "anthropic"],
@@ -131,7 +131,7 @@ test("comments are sent while a provider is silent after its first content", asy
     response.end(event({ delta: { content: "b" } }) + FINISH + DONE);
   });
   const { text } = await ask({ model: "silent", stream: true });
-  expect(text).toMatch(/"a".*\n\n(: keep-alive\n\n)+data: .*"b"/);
+  expect(text).toMatch(/"a".*\n\n(: keep-alive\n)+data: .*"b"/);
 });
 
 test("another provider is tried after a comment, and OpenAI's client reads one answer", async () => {

@@ -67,7 +67,7 @@ describe.each(FORMS)("$form", ({ model, inputPrice, outputPrice, provider }) => 
       tools: [],
       usage: {
         input_tokens: PROMPT,
-        input_tokens_details: { cached_tokens: 0 },
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
         output_tokens: 6,
         output_tokens_details: { reasoning_tokens: 0 },
         total_tokens: PROMPT + 6,

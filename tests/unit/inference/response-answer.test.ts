@@ -128,7 +128,7 @@ describe("an answer becomes a response", () => {
       ],
       usage: {
         input_tokens: 3,
-        input_tokens_details: { cached_tokens: 2 },
+        input_tokens_details: { cached_tokens: 2, cache_write_tokens: 0 },
         output_tokens: 5,
         output_tokens_details: { reasoning_tokens: 4 },
         total_tokens: 8,

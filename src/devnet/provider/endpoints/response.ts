@@ -207,7 +207,7 @@ function usageOf({ usageJson }: Completion): string {
   const { prompt_tokens = 0, completion_tokens = 0 } = JSON.parse(usageJson) as Record<string, number>;
   return JSON.stringify({
     input_tokens: prompt_tokens,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens: completion_tokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: prompt_tokens + completion_tokens,

@@ -3,7 +3,7 @@ import { count, trace, usageCost } from "../../wire.ts";
 
 const usage = z.looseObject({
   input_tokens: count,
-  input_tokens_details: z.looseObject({ cached_tokens: count }),
+  input_tokens_details: z.looseObject({ cached_tokens: count, cache_write_tokens: count.optional() }),
   output_tokens: count,
   output_tokens_details: z.looseObject({ reasoning_tokens: count }),
   total_tokens: count,
