@@ -26,7 +26,10 @@ const token = { type: "integer", minimum: 0 } as const;
 const listOf = (items: object) => ({ type: "array", items, minItems: 1, maxItems: MAX_INPUTS }) as const;
 const INPUT = z
   .unknown()
-  .refine(isInput, `must be a text, a list of tokens, or a list of at most ${MAX_INPUTS} of these`)
+  .refine(
+    isInput,
+    `must be a text, a list of tokens, or a list of at most ${MAX_INPUTS} of these, none of them empty`,
+  )
   .meta({
     anyOf: [
       { type: "string", minLength: 1 },
