@@ -4,7 +4,7 @@ import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { hopOf, isTrustedPeer } from "../src/keys/auth/source-address.ts";
-import { KnownPaths, withoutTrailingSlash } from "../src/rest/http/known-paths.ts";
+import { KnownPaths, routedTarget } from "../src/rest/http/known-paths.ts";
 import { PLUGIN_TIMEOUT_MS } from "../src/rest/http/plugin-timeout.ts";
 import { traceRequests } from "../src/rest/http/trace-requests.ts";
 import { answerFailure, answerUnknown, badPath, restPlugin } from "../src/rest/rest.plugin.ts";
@@ -86,7 +86,7 @@ export async function createServer(
     return503OnClosing: false,
     pluginTimeout: PLUGIN_TIMEOUT_MS,
     routerOptions: { caseSensitive: true },
-    rewriteUrl: ({ url = "/" }) => withoutTrailingSlash(routableUrl(url), restPaths),
+    rewriteUrl: ({ url = "/" }) => routedTarget(routableUrl(url), restPaths),
     frameworkErrors: (_error, request, reply) => badPath(app, request, reply),
     clientErrorHandler: answerClientError,
   });

@@ -37,9 +37,13 @@ beforeEach(async () => {
 
 function send(
   body: object,
-  { secret = owner.secret, signal }: { secret?: string; signal?: AbortSignal } = {},
+  {
+    secret = owner.secret,
+    signal,
+    path = "/v1/rerank",
+  }: { secret?: string; signal?: AbortSignal; path?: string } = {},
 ) {
-  return fetch(`${router().origin}/v1/rerank`, {
+  return fetch(router().origin + path, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
     body: JSON.stringify({ model: MODEL, query: "sea", documents: ["a", "b"], ...body }),
@@ -65,22 +69,27 @@ const rankingOf = (indexes: readonly unknown[], more: object = {}) => ({
 
 const costOf = async (reply: Response) => ((await reply.json()) as Ranking).x_0g_trace.billing.total_cost;
 
-test("documents are ranked, returned as asked for, and charged by their tokens", async () => {
-  const { model, inputPrice } = SERVICES.rerank;
-  const documents = ["an open field", { text: "a quiet river" }, "a river"];
-  const reply = await send({ model, query: "quiet river", documents, top_n: 2, return_documents: true });
-  const { results, usage, x_0g_trace } = (await reply.json()) as Ranking;
-  expect([reply.status, results]).toEqual([
-    200,
-    [
-      { index: 1, relevance_score: 1, document: { text: "a quiet river" } },
-      { index: 2, relevance_score: 0.5, document: { text: "a river" } },
-    ],
-  ]);
-  const cost = BigInt(usage.prompt_tokens) * inputPrice;
-  expect(x_0g_trace.billing.total_cost).toBe(String(cost));
-  await requireAvailable(router().app, owner, { available: RICH - cost });
-});
+// The second is the path of Cohere's present clients.
+test.each(["/v1/rerank", "/v2/rerank"])(
+  "documents are ranked by %s, returned, and charged by their tokens",
+  async (path) => {
+    const { model, inputPrice } = SERVICES.rerank;
+    const documents = ["an open field", { text: "a quiet river" }, "a river"];
+    const ranked = { model, query: "quiet river", documents, top_n: 2, return_documents: true };
+    const reply = await send(ranked, { path });
+    const { results, usage, x_0g_trace } = (await reply.json()) as Ranking;
+    expect([reply.status, results]).toEqual([
+      200,
+      [
+        { index: 1, relevance_score: 1, document: { text: "a quiet river" } },
+        { index: 2, relevance_score: 0.5, document: { text: "a river" } },
+      ],
+    ]);
+    const cost = BigInt(usage.prompt_tokens) * inputPrice;
+    expect(x_0g_trace.billing.total_cost).toBe(String(cost));
+    await requireAvailable(router().app, owner, { available: RICH - cost });
+  },
+);
 
 test("the model is renamed on the way, and only the model", async () => {
   answer(

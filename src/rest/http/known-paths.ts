@@ -17,15 +17,20 @@ export class KnownPaths {
   }
 }
 
+/** Paths that official clients use for endpoints of the same shape: Cohere's present ones rank by this. */
+const ALIASES: ReadonlyMap<string, string> = new Map([["/v2/rerank", "/v1/rerank"]]);
+
 /**
- * A target without its path's trailing slash, if the path is known without that slash: `/v1/models/` is `/v1/models`.
+ * The target that a request is routed by: an alias is replaced, and the trailing slash of a path is removed if the path
+ * is known without it, so that `/v1/models/` is `/v1/models`.
  */
-export function withoutTrailingSlash(target: string, known: KnownPaths): string {
+export function routedTarget(target: string, known: KnownPaths): string {
   const end = target.indexOf("?");
   const path = end < 0 ? target : target.slice(0, end);
-  if (path.length < 2 || !path.endsWith("/")) return target;
-  const trimmed = path.slice(0, -1);
-  return known.methodsOf(trimmed).length > 0 ? trimmed + target.slice(path.length) : target;
+  const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  const routed = ALIASES.get(trimmed) ?? trimmed;
+  if (routed === path || known.methodsOf(routed).length === 0) return target;
+  return routed + target.slice(path.length);
 }
 
 /** A path as it is matched against routes: decoded, except for encoded slashes. */
