@@ -104,6 +104,20 @@ test.each([false, true])("its runner of tools sends the whole conversation, stre
   ]);
 });
 
+test("a structured answer, plain and streamed, matches the schema of both forms of the request", async () => {
+  const step = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+  const steps = { type: "array", items: { $ref: "#/$defs/Step" } };
+  const schema = { $defs: { Step: step }, type: "object", properties: { steps }, required: ["steps"] };
+  const format = { type: "json_schema" as const, schema };
+  for (const asked of [{ output_config: { format } }, { output_format: format }]) {
+    const request = { model, messages, max_tokens: 50, ...asked };
+    const [block] = (await client.messages.create(request)).content;
+    const text = block?.type === "text" ? block.text : "";
+    expect(JSON.parse(text)).toEqual({ steps: [{ name: expect.any(String) }] });
+    expect(await client.messages.stream(request).finalText()).toBe(text);
+  }
+});
+
 test("tokens are counted, and not charged", async () => {
   const { input_tokens } = await client.messages.countTokens({ model, messages });
   expect(input_tokens).toBe(PROMPT);

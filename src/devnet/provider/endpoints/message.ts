@@ -5,6 +5,8 @@ import { type Completion, chatRequestSchema, composeCompletion, inChunks } from 
 const block = z.looseObject({ type: z.string(), text: z.string().optional() });
 const content = z.union([z.string(), z.array(block)]);
 
+const outputFormat = z.looseObject({ type: z.string(), schema: z.unknown().optional() }).nullish();
+
 const messagesRequestSchema = z.looseObject({
   model: z.string(),
   max_tokens: z.int().min(1).optional(),
@@ -16,6 +18,9 @@ const messagesRequestSchema = z.looseObject({
     .array(z.looseObject({ name: z.string().optional(), input_schema: z.unknown().optional() }))
     .nullish(),
   tool_choice: z.looseObject({ type: z.string(), name: z.string().optional() }).nullish(),
+  output_config: z.looseObject({ format: outputFormat }).nullish(),
+  /** The name of `output_config.format` in Anthropic's beta. */
+  output_format: outputFormat,
 });
 
 /** A request in Anthropic's Messages format, as far as the stand-in provider reads it. */
@@ -38,6 +43,7 @@ export function conversationOf({ system, messages }: MessagesRequest): readonly 
 /** Generates the response to a request, like that of a chat. */
 export function composeMessage(request: MessagesRequest, promptTokens: number): Completion {
   const { tools, tool_choice: choice, messages, model, max_tokens } = request;
+  const format = request.output_config?.format ?? request.output_format;
   const last = messages.at(-1)?.content;
   const hasResult = Array.isArray(last) && last.some(({ type }) => type === "tool_result");
   const isFree = choice?.type !== "none" && !hasResult;
@@ -51,6 +57,7 @@ export function composeMessage(request: MessagesRequest, promptTokens: number): 
         )
       : [],
     ...(choice?.name !== undefined && { tool_choice: { function: { name: choice.name } } }),
+    ...(format && { response_format: { type: format.type, json_schema: { schema: format.schema } } }),
   });
   return composeCompletion(chat, promptTokens);
 }
