@@ -104,13 +104,21 @@ describe("chat", () => {
   });
 
   test("a structured answer is parsed", async () => {
-    const schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+    const step = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+    const steps = { type: "array", items: { $ref: "#/$defs/Step" }, minItems: 1 };
+    const schema = { $defs: { Step: step }, type: "object", properties: { steps }, required: ["steps"] };
     const chat = await client.chat.completions.create({
       model: MODEL,
       messages,
       response_format: { type: "json_schema", json_schema: { name: "it", schema } },
     });
-    expect(JSON.parse(chat.choices[0]?.message.content ?? "")).toEqual({ name: expect.any(String) });
+    const answer = { steps: [{ name: expect.any(String) }] };
+    expect(JSON.parse(chat.choices[0]?.message.content ?? "")).toEqual(answer);
+    const response = await client.responses.create({
+      ...{ model: MODEL, input: "Say something." },
+      text: { format: { type: "json_schema", name: "it", schema } },
+    });
+    expect(JSON.parse(response.output_text)).toEqual(answer);
   });
 
   test("a broken stream throws, after the content that preceded it", async () => {
@@ -197,7 +205,16 @@ describe("images and audio", () => {
       file,
       response_format: "verbose_json",
     });
-    expect([verbose.duration, verbose.text]).toEqual([5, plain.text]);
+    expect([verbose.duration, verbose.language, verbose.text]).toEqual([5, "en", plain.text]);
+    const { id, seek, start, end, tokens, ...figures } = verbose.segments?.[1] ?? {};
+    expect([id, seek, start, end, tokens?.length]).toEqual([1, 0, 2.5, 5, 6]);
+    expect(figures).toEqual({
+      text: expect.any(String),
+      temperature: expect.any(Number),
+      avg_logprob: expect.any(Number),
+      compression_ratio: expect.any(Number),
+      no_speech_prob: expect.any(Number),
+    });
     const text = await client.audio.transcriptions.create({ model, file, response_format: "text" });
     expect(String(text).trim()).toBe(plain.text);
     for (const response_format of ["srt", "vtt"] as const)

@@ -18,6 +18,11 @@ type Segment = { readonly id: number; readonly start: number; readonly end: numb
 const SECONDS_PER_SEGMENT = 4;
 const MAX_SEGMENTS = 50;
 const WORDS_PER_SEGMENT = 6;
+/** Whisper reads audio in windows; `seek` is the first frame of a segment's window. */
+const WINDOW_SECONDS = 30;
+const FRAMES_PER_SECOND = 100;
+/** The first token of a text in Whisper's vocabulary after `<|0.00|>`. */
+const FIRST_TOKEN = 50_364;
 const FORMATS = ["json", "text", "srt", "verbose_json", "vtt"];
 
 /** Reads the form of a transcription; undefined for an invalid one. */
@@ -48,7 +53,7 @@ export function transcribe({ audio, format, language, granularities }: Transcrip
   const plain = { text, usage };
   const verbose = {
     ...{ task: "transcribe", language, duration: seconds, text },
-    ...(granularities.includes("segment") && { segments }),
+    ...(granularities.includes("segment") && { segments: segments.map(toVerbose) }),
     ...(granularities.includes("word") && { words: segments.flatMap(toWords) }),
     usage,
   };
@@ -67,6 +72,15 @@ function toSegments(audio: Buffer, seconds: number): readonly Segment[] {
     end: ((id + 1) * seconds) / count,
     text: generateWords(digest.readUInt32LE(id % 29) + id, WORDS_PER_SEGMENT).join(""),
   }));
+}
+
+/** A segment with the figures that OpenAI's has. Its tokens are made up, one per word. */
+function toVerbose(segment: Segment): object {
+  const { id, start, end, text } = segment;
+  const seek = Math.floor(start / WINDOW_SECONDS) * WINDOW_SECONDS * FRAMES_PER_SECOND;
+  const tokens = toWords(segment).map((_, n) => FIRST_TOKEN + id * WORDS_PER_SEGMENT + n);
+  const figures = { temperature: 0, avg_logprob: -0.25, compression_ratio: 1.2, no_speech_prob: 0.01 };
+  return { id, seek, start, end, text, tokens, ...figures };
 }
 
 /** The words of a segment, each with an equal share of its time. */
