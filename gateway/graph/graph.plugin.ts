@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import type { App } from "../../src/app.ts";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { AppError } from "../../src/kernel/errors.ts";
 import { Slot } from "../../src/kernel/slot.ts";
 import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
 import type { Quota } from "../../src/keys/auth/rate-limit.ts";
@@ -68,6 +69,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       );
       app.load.requests.identified(request.raw, principal);
       accounts.set(request, new OperationAccount(app, principal, hop, setQuotaHeaders));
+      refuseFormUpload(request);
     },
     async handler(request, reply) {
       const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
@@ -103,6 +105,17 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       return answerByApollo(apollo, policy, call, { account, replayKey, memory, abort });
     },
   });
+}
+
+/** Throws `unsupported_media_type` for a form, as clients with an upload link send files (GraphQL multipart requests). */
+function refuseFormUpload({ method, headers }: FastifyRequest): void {
+  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (method !== "POST" || type !== "multipart/form-data") return;
+  throw new AppError(
+    "unsupported_media_type",
+    "Multipart uploads are not supported. Send the operation as application/json, and files in base64 in its input, such as `fileBase64`.",
+    { param: "Content-Type" },
+  );
 }
 
 /** The document of a request; empty if there is none. */

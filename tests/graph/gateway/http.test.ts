@@ -187,7 +187,7 @@ describe("a request that is not GraphQL", () => {
     const query = encodeURIComponent("{ __typename }");
     const simple = [
       fetch(`${url()}?query=${query}`),
-      ...["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"].map((type) =>
+      ...["text/plain", "application/x-www-form-urlencoded"].map((type) =>
         fetch(url(), {
           method: "POST",
           headers: { "content-type": type },
@@ -198,6 +198,24 @@ describe("a request that is not GraphQL", () => {
     for (const reply of await Promise.all(simple)) expect((await read(reply)).status).toBe(400);
     const asked = await fetch(`${url()}?query=${query}`, { headers: PREFLIGHT });
     expect((await read(asked)).text).toBe('{"data":{"__typename":"Query"}}\n');
+  });
+
+  test("a multipart upload is refused before its body is read, with what to send instead", async () => {
+    const variables = { input: { model: MODEL, fileBase64: null } };
+    const query =
+      "mutation ($input: TranscribeAudioInput!) { transcribeAudio(input: $input) { __typename } }";
+    for (const headers of [{}, PREFLIGHT, { accept: "text/event-stream" }])
+      for (const bytes of [10, 2_000_000]) {
+        const form = new FormData();
+        form.set("operations", JSON.stringify({ query, variables }));
+        form.set("map", JSON.stringify({ 0: ["variables.input.fileBase64"] }));
+        form.set("0", new Blob([new Uint8Array(bytes)]), "speech.wav");
+        const answer = await read(await fetch(url(), { method: "POST", headers, body: form }));
+        expect([answer.status, answer.code, answer.control]).toEqual([
+          ...[415, "unsupported_media_type", "no-store"],
+        ]);
+        expect(answer.text).toMatch(/Multipart uploads are not supported\..*base64.*`fileBase64`/);
+      }
   });
 
   test("a mutation by GET changes nothing", async () => {
