@@ -1,5 +1,6 @@
 import { isSchema, mergeSchemas, type Schema } from "./merge-schemas.ts";
 import { sampleNumber, sampleText } from "./sample-scalar.ts";
+import { isOf, kindsOf } from "./schema-kinds.ts";
 
 /** Nothing optional is generated below this depth, nor after this many schemas. */
 const FULL_DEPTH = 8;
@@ -192,22 +193,4 @@ function decoded(step: string): string {
   } catch {
     return step;
   }
-}
-
-/** The types that a schema allows, or the one that its other keywords imply. */
-function kindsOf(schema: Schema): readonly unknown[] {
-  const { type, properties, required, items, prefixItems, format, minimum, exclusiveMinimum } = schema;
-  if (type !== undefined) return [type].flat();
-  if (properties ?? required ?? schema.additionalProperties ?? schema.minProperties) return ["object"];
-  if (items ?? prefixItems ?? schema.minItems) return ["array"];
-  if (format ?? schema.minLength ?? schema.pattern) return ["string"];
-  return (minimum ?? exclusiveMinimum ?? schema.maximum ?? schema.multipleOf) === undefined ? [] : ["number"];
-}
-
-function isOf(kind: unknown, value: unknown): boolean {
-  if (kind === "null") return value === null;
-  if (kind === "array") return Array.isArray(value);
-  if (kind === "integer") return Number.isInteger(value);
-  if (kind === "object") return isSchema(value);
-  return typeof value === kind;
 }
