@@ -42,7 +42,8 @@ export const ANTHROPIC_VERSION = {
 /** Of every route. */
 export const REQUEST_ID = {
   name: "X-Request-ID",
-  description: "Returned as it was sent, or generated if absent.",
+  description:
+    "Returned as it was sent; one that does not match the pattern, or is absent, is replaced by a generated one.",
   schema: { type: "string", pattern: "^(?!async-)[A-Za-z0-9._:-]{1,64}$" },
 };
 /** Of routes whose answers may come from another model: those whose body has a list of `models`. */

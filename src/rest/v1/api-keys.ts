@@ -56,6 +56,10 @@ const settings = {
 
 const sameName = ({ name, label }: { name?: string | null | undefined; label?: string | null | undefined }) =>
   name == null || label == null || name === label;
+/** SPEC calls the name of a key its label. */
+const label = keyName
+  .nullish()
+  .meta({ description: "The same as `name`; if both are sent, they must be equal." });
 const NAMES_DIFFER = { path: ["label"], message: "label and name are one field" };
 
 const item = z
@@ -102,7 +106,7 @@ export const createApiKey = defineRoute({
   access: "api-key.create",
   repetition: "secret",
   body: z
-    .strictObject({ name: keyName.nullish(), label: keyName.nullish(), ...settings })
+    .strictObject({ name: keyName.nullish(), label, ...settings })
     .refine(sameName, NAMES_DIFFER)
     .refine(({ name, label }) => name != null || label != null, { path: ["name"], message: "required" }),
   answer: { status: 201, json: z.strictObject({ ...item.shape, key: z.string() }) },
@@ -122,9 +126,7 @@ export const updateApiKey = defineRoute({
   url: "/v1/api-keys/:id",
   summary: "Change an API key",
   access: "api-key.update",
-  body: z
-    .strictObject({ name: keyName.nullish(), label: keyName.nullish(), ...settings })
-    .refine(sameName, NAMES_DIFFER),
+  body: z.strictObject({ name: keyName.nullish(), label, ...settings }).refine(sameName, NAMES_DIFFER),
   answer: { json: item },
   async handle(app, { account, params: { id = "" }, body }) {
     const name = body.name ?? body.label;
