@@ -108,7 +108,7 @@ test.skipIf(!hasCurl)("the three printed commands work as pasted", async () => {
   await paste(chat);
   await until(() => causes().includes("HOLD"));
   expect(events()).toMatch(/"cursor":"\S+"/);
-  expect(answer).toMatch(/^data: \{[\s\S]*\n\ndata: \[DONE\]\n\n$/);
+  expect(answer).toMatch(/^data: \{[\s\S]*\ndata: \[DONE\]\n\n$/);
   const { data } = JSON.parse(await paste(query));
   const [newest] = data.viewer.account.requests.edges;
   expect(newest.node).toMatchObject({
