@@ -1,15 +1,17 @@
 type Path = readonly (string | number)[];
-type Node = { isEnd: boolean; readonly children: Map<string | number, Node> };
+type Node = { isEnd: boolean; children?: Map<string | number, Node> };
 
 /** Places in a result, to find those above or below another one without comparing it with each of them. */
 export class PathTree {
-  readonly #root: Node = newNode();
+  readonly #root: Node = { isEnd: false };
 
   constructor(paths: Iterable<Path>) {
     for (const path of paths) {
       let node = this.#root;
       for (const key of path) {
-        const child = node.children.get(key) ?? newNode();
+        // Most nodes are ends of paths.
+        node.children ??= new Map();
+        const child = node.children.get(key) ?? { isEnd: false };
         node.children.set(key, child);
         node = child;
       }
@@ -31,15 +33,11 @@ export class PathTree {
     let node = this.#root;
     for (const key of path) {
       if (node.isEnd) return "above";
-      const child = node.children.get(key);
+      const child = node.children?.get(key);
       if (!child) return undefined;
       node = child;
     }
     if (node.isEnd) return "above";
-    return node.children.size > 0 ? "below" : undefined;
+    return node.children ? "below" : undefined;
   }
-}
-
-function newNode(): Node {
-  return { isEnd: false, children: new Map() };
 }
