@@ -252,16 +252,16 @@ describe("zerograph", () => {
   });
 
   test("the path of a proxy in front of the gateway is part of its address", async () => {
-    const asked: (string | undefined)[] = [];
+    const requested: (string | undefined)[] = [];
     const origin = await startServer(({ url }, response) => {
-      asked.push(url);
+      requested.push(url);
       response.end(JSON.stringify({ status: "ready", parts: {} }));
     });
     for (const end of ["/zg", "/zg/", "/zg/graphql", "/zg/v1", "/v1/", ""]) {
       const { status, stdout } = await zerograph(["status", "--json", "--url", `${origin}${end}`]);
       expect([status, JSON.parse(stdout).url]).toEqual([0, origin + (end.startsWith("/zg") ? "/zg" : "")]);
     }
-    expect(asked).toEqual([...Array.from({ length: 4 }, () => "/zg/readyz"), "/readyz", "/readyz"]);
+    expect(requested).toEqual([...Array.from({ length: 4 }, () => "/zg/readyz"), "/readyz", "/readyz"]);
     for (const wrong of [`${origin}?key=1`, `${origin}/#a`, "http://me:hunter2@127.0.0.1:1"]) {
       const { status, stderr } = await zerograph(["status", "--json", "--url", wrong]);
       expect([status, JSON.parse(stderr).error.code, stderr.includes("hunter2")]).toEqual([

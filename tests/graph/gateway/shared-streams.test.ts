@@ -87,7 +87,7 @@ test("a source that is lost while a reader joins is lost for this reader, too", 
   const { open, fail, push } = newSource();
   const one = await join(streams, "k", open);
   const failed = expect(one.next()).rejects.toThrow("lost");
-  // The readers before it are told in the turn in which it joins.
+  // The readers before it are notified in the turn in which it joins.
   fail(new Error("lost"));
   const two = await join(streams, "k", open);
   push(1);

@@ -109,8 +109,8 @@ test("a structured answer, plain and streamed, matches the schema of both forms 
   const steps = { type: "array", items: { $ref: "#/$defs/Step" } };
   const schema = { $defs: { Step: step }, type: "object", properties: { steps }, required: ["steps"] };
   const format = { type: "json_schema" as const, schema };
-  for (const asked of [{ output_config: { format } }, { output_format: format }]) {
-    const request = { model, messages, max_tokens: 50, ...asked };
+  for (const fields of [{ output_config: { format } }, { output_format: format }]) {
+    const request = { model, messages, max_tokens: 50, ...fields };
     const [block] = (await client.messages.create(request)).content;
     const text = block?.type === "text" ? block.text : "";
     expect(JSON.parse(text)).toEqual({ steps: [{ name: expect.any(String) }] });

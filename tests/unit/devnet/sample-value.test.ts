@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sampleValue } from "../../../src/devnet/provider/endpoints/sample-value.ts";
+import { sampleValue } from "../../../src/devnet/provider/samples/sample-value.ts";
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);

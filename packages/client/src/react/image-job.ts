@@ -21,7 +21,7 @@ export type UseImageJob = Pick<LiveSnapshot<unknown>, "state" | "error"> & {
 
 const FINAL: ReadonlySet<JobStatus> = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
-/** The job that the events of its subscription tell of. */
+/** The job, as of the events of its subscription. */
 export function readImageJob({
   events,
   errors,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { sampleValue } from "./sample-value.ts";
+import { sampleValue } from "../samples/sample-value.ts";
 
 /** Each word is one token of the o200k and cl100k vocabularies, at the start of a text and after a space. */
 const WORDS = (

@@ -163,7 +163,7 @@ export function readSubmission(answer: ProviderAnswer | undefined): Submission {
   return { kind: "failed", failure: PROVIDER_FAILED };
 }
 
-/** The status of a job at its provider: working, done, reported as failed, gone, not told now, or unknown. */
+/** The status of a job at its provider: working, done, reported as failed, gone, withheld because of too many polls, or unknown. */
 export type Report =
   | { readonly kind: "working"; readonly fraction: number | null }
   | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
