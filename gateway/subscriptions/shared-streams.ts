@@ -7,13 +7,14 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from "graphql";
-import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
+import { type BufferedBytes, PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { detached } from "../../src/kernel/tracing.ts";
 import { readFragments } from "../federation/engine/document/fragments.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
 import { defaultsOf } from "../federation/policy/variables.ts";
 import type { SupergraphSource } from "../federation/supergraph-source.ts";
+import { resultText } from "./results.ts";
 import type { Results, StreamedOperation } from "./streamed-operation.ts";
 
 /** Subscriptions with this tag only publish events from now on, so a late reader misses nothing. */
@@ -61,6 +62,11 @@ type Reader = PushIterator<ExecutionResult>;
  * How many results a reader may fall behind; beyond that it ends with `unavailable`, and resumes from its cursor.
  */
 const MAX_BEHIND = 1_000;
+/** The same in bytes of JSON: results of other keys are not shared, so each reader may hold its own. */
+const BUFFERED: BufferedBytes<ExecutionResult> = {
+  maxBytes: 1_048_576,
+  bytesOf: (result) => resultText(result).length,
+};
 
 /**
  * Opens equal subscriptions once and hands their results to every reader. Each reader has its own queue, so a slow
@@ -111,7 +117,7 @@ class SharedStream {
     const source = this.#source;
     if (!source) return opened;
     const isFirst = this.#readers.size === 0;
-    const reader: Reader = new PushIterator<ExecutionResult>(() => this.#leave(reader), MAX_BEHIND);
+    const reader: Reader = new PushIterator<ExecutionResult>(() => this.#leave(reader), MAX_BEHIND, BUFFERED);
     this.#readers.add(reader);
     if (this.#failure) reader.fail(this.#failure.reason);
     else if (this.#isOver) reader.end();

@@ -1,11 +1,17 @@
 import { createClient, type FormattedExecutionResult } from "graphql-ws";
 import WebSocket from "ws";
-import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
+import { type BufferedBytes, PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import type { JsonObject, SubgraphError, SubgraphResult } from "../federation/engine/subgraph-executor.ts";
 import { SubgraphRefused } from "../federation/subgraph-refused.ts";
 
 /** The close code for a caller that is no gateway. */
 const FORBIDDEN = 4403;
+/** Unread events of one subscription: a result that a subgraph sends may have megabytes. */
+const MAX_BEHIND = 1_000;
+const BUFFERED: BufferedBytes<SubgraphResult> = {
+  maxBytes: 1_048_576,
+  bytesOf: (result) => JSON.stringify(result).length,
+};
 
 /** One subscription, and how long its peer may be silent. */
 export type SocketSubscription = {
@@ -26,10 +32,11 @@ export type SocketSubscription = {
  */
 export function openSocketSubscription(options: SocketSubscription): AsyncIterableIterator<SubgraphResult> {
   const watch = new PeerWatch(options.pongTimeoutMs);
-  const events: PushIterator<SubgraphResult> = new PushIterator(() => {
+  const end = () => {
     watch.stop();
     unsubscribe();
-  });
+  };
+  const events: PushIterator<SubgraphResult> = new PushIterator(end, MAX_BEHIND, BUFFERED);
   const lose = (reason: unknown) => events.fail(asError(reason));
   const client = createClient({
     url: options.url,

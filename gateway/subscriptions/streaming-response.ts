@@ -21,6 +21,8 @@ export class StreamingResponse {
   readonly #response: ServerResponse;
   readonly #options: StreamingResponseOptions;
   readonly #heartbeat: NodeJS.Timeout | undefined;
+  /** Shared by the writers that wait: an event stream carries many operations. */
+  #drain: Promise<boolean> | undefined;
   #isClosed = false;
 
   /**
@@ -66,8 +68,9 @@ export class StreamingResponse {
   }
 
   #drained(): Promise<boolean> {
-    return new Promise((resolve) => {
+    this.#drain ??= new Promise((resolve) => {
       const settle = (isOpen: boolean) => {
+        this.#drain = undefined;
         clearTimeout(deadline);
         this.#response.off("drain", onDrain).off("close", onClose);
         resolve(isOpen);
@@ -77,5 +80,6 @@ export class StreamingResponse {
       const deadline = setTimeout(() => resetConnection(this.#response), this.#options.stallMs);
       this.#response.once("drain", onDrain).once("close", onClose);
     });
+    return this.#drain;
   }
 }

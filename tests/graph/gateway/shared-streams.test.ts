@@ -64,10 +64,24 @@ test("one that reads nothing is ended with `unavailable` at 1,000 results, and d
   }
   await reading;
   expect(got).toHaveLength(3_000);
-  for (let n = 0; n < 1_000; n++) expect((await slow.next()).value).toEqual(result(n));
+  for (let n = 0; n < 1_000; n++) expect((await slow.next()).value.data).toEqual(result(n).data);
   await expect(slow.next()).rejects.toMatchObject({ code: "unavailable" });
   expect((await slow.next()).done).toBe(true);
   expect(seen).toEqual({ opened: 1, ended: 1 });
+});
+
+test("one that reads nothing buffers at most a mebibyte of large results", async () => {
+  const streams = new SharedStreams();
+  const large: ExecutionResult = { data: { a: "x".repeat(300_000) } };
+  let isEnded = false;
+  const source = new PushIterator<ExecutionResult>(() => {
+    isEnded = true;
+  });
+  const slow = await join(streams, "k", async () => source);
+  for (let n = 0; n < 10; n++) source.push(large);
+  await until(() => isEnded);
+  for (let n = 0; n < 3; n++) expect((await slow.next()).value.data).toEqual(large.data);
+  await expect(slow.next()).rejects.toMatchObject({ code: "unavailable" });
 });
 
 test("a lost source is lost for all its readers, and not for later ones", async () => {
