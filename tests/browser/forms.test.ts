@@ -110,6 +110,27 @@ test("a signing secret that was not copied is called so, and a dialog has no ban
   expect(faults).toEqual([]);
 });
 
+test("Back does not lose the secret of a key that was not copied", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("kept");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  const secret = dialog.locator("code").first();
+  const text = await secret.textContent();
+  await page.evaluate("history.back()");
+  await dialog.getByText("You have not copied the key. Close anyway?").waitFor();
+  expect(await secret.textContent()).toBe(text);
+  expect(new URL(page.url()).pathname).toBe("/dashboard/keys");
+  await dialog.getByRole("button", { name: "Go back" }).click();
+  await dialog.getByRole("button", { name: "Copy" }).first().click();
+  await page.evaluate("history.back()");
+  await heading(page, "Overview");
+  expect(faults).toEqual([]);
+});
+
 test("an address that is malformed shows that there is no such page", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

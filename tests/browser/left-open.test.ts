@@ -62,6 +62,21 @@ test("the last hours and days of a page that is left open move with the clock", 
   }
 });
 
+test("the last hour of the requests begins when it is chosen", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await page.clock.install();
+  await page.goto(`${dashboard().product.origin}/dashboard/requests`);
+  const range = page.getByLabel("Time");
+  await range.waitFor();
+  await page.clock.fastForward("03:00:00");
+  const request = page.waitForRequest((one) => one.postData()?.includes('"createdAt":') ?? false);
+  await range.selectOption({ label: "last hour" });
+  const { filter } = (await request).postDataJSON().variables;
+  const from = Date.parse(filter.createdAt.from);
+  expect((await page.evaluate<number>("Date.now()")) - from).toBeLessThan(3_700_000);
+});
+
 test("a polled page reads nothing while it is hidden, and reads again once it is shown", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

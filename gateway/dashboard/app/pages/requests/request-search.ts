@@ -75,7 +75,7 @@ export const MORE_FILTERS = ["provider", "service", "verdict", "error", "tag", "
 type Variables = Pick<VariablesOf<typeof REQUESTS>, "filter" | "orderBy">;
 
 /**
- * The filter and the order of the query for a search; `now` is when the page was opened, so that the range of a list does
+ * The filter and the order of the query for a search; `now` is when its range was chosen, so that the range of a list does
  * not move while it is read on.
  */
 export function variablesOf(

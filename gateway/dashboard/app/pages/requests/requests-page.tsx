@@ -1,11 +1,12 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { toNeuron } from "../../data/amounts.ts";
 import { useEndlessList } from "../../data/list/use-endless-list.ts";
 import { useFilters } from "../../data/list/use-list.ts";
 import { reader } from "../../data/query/graph.ts";
 import { useNetwork } from "../../data/session/session.tsx";
+import { useMomentOf } from "../../data/use-moment-of.ts";
 import { Page } from "../../parts/page/page.tsx";
 import { EmptyState } from "../../parts/page/states.tsx";
 import { CsvExport } from "../../parts/table/csv-export.tsx";
@@ -21,8 +22,8 @@ import "./requests.css";
 /** The requests that match the filters of the URL, read on as one scrolls. */
 export function RequestsPage() {
   const [search, filter] = useFilters<RequestSearch>();
-  const [openedAt] = useState(Date.now);
-  const variables = useMemo(() => variablesOf(search, openedAt, toNeuron), [search, openedAt]);
+  const chosenAt = useMomentOf(search.range);
+  const variables = useMemo(() => variablesOf(search, chosenAt, toNeuron), [search, chosenAt]);
   const list = useEndlessList({
     query: REQUESTS,
     variables,

@@ -1,9 +1,10 @@
 import { Button, Text } from "@mantine/core";
+import { useBlocker } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Copyable } from "../value/copyable.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
 
-/** Shows a secret once. Closing it without copying needs a confirmation. */
+/** Shows a secret once. Closing it, or leaving its page, without copying it needs a confirmation. */
 export function SecretDialog({
   secret,
   title = "Your new key",
@@ -25,6 +26,12 @@ export function SecretDialog({
     if (!copied) setAsking(true);
     return copied;
   };
+  useBlocker({
+    // A list of the page may change its position in the URL.
+    shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname && !mayClose(),
+    enableBeforeUnload: !copied,
+    disabled: copied,
+  });
   return (
     <Dialog title={title} onClose={onClose} mayClose={mayClose} size="lg">
       <Text mb="md">
