@@ -26,8 +26,11 @@ export type SubscribeOptions = {
   readonly maxWaiting?: number;
 };
 
-/** The events of a subscription, each once and in order. It runs until `return()`, as `for await` calls it. */
-export interface Subscription<T> extends AsyncIterableIterator<LiveEvent<T>, undefined> {
+/**
+ * The events of a subscription, each once and in order. It runs until `return()`, as `for await` calls it. (Before
+ * TypeScript 5.6, `AsyncIterableIterator` has no parameter for what it returns.)
+ */
+export interface Subscription<T> {
   readonly state: SubscriptionState;
   /** The cursor after which another subscription would continue for this reader: null until there is one. */
   readonly cursor: string | null;
@@ -37,6 +40,9 @@ export interface Subscription<T> extends AsyncIterableIterator<LiveEvent<T>, und
   onState(listener: (state: SubscriptionState) => void): () => void;
   /** Connects again now, with the present credential; nothing is missed. */
   reconnect(): void;
+  /** The next event, or the end. */
+  next(): Promise<IteratorResult<LiveEvent<T>, undefined>>;
   /** Ends it at once. */
   return(): Promise<IteratorResult<LiveEvent<T>, undefined>>;
+  [Symbol.asyncIterator](): this;
 }

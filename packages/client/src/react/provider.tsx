@@ -1,4 +1,4 @@
-import { createContext, type ReactNode, useContext, useSyncExternalStore } from "react";
+import { createContext, type ReactElement, type ReactNode, useContext, useSyncExternalStore } from "react";
 import type { Client, ConnectionState } from "../core/client.ts";
 
 const ClientContext = createContext<Client | undefined>(undefined);
@@ -10,7 +10,7 @@ export function ZerographProvider({
 }: {
   readonly client: Client;
   readonly children?: ReactNode;
-}) {
+}): ReactElement {
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
 }
 
