@@ -35,6 +35,8 @@ export type Settlement = {
   readonly outputTokens: number | undefined;
   /** The part of the input that the provider read from its cache, or wrote into it. */
   readonly cache?: { readonly read: number; readonly write: number; readonly write1h: number };
+  /** The part of the output that is reasoning: counted for batches. */
+  readonly reasoningTokens?: number;
   readonly usageEstimated: boolean;
   readonly inputCost: bigint;
   readonly outputCost: bigint;

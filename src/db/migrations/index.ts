@@ -46,6 +46,7 @@ import { SumCostsOfBatches } from "./43-costs-of-batches.ts";
 import { NameAccountsOfEvidence } from "./44-evidence-of-accounts.ts";
 import { DropIndexOfKeys } from "./45-index-of-keys.ts";
 import { CountRemovedRequestsOfKeys } from "./46-undercounted-keys.ts";
+import { DetailTokensOfBatches } from "./47-token-details-of-batches.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -97,4 +98,5 @@ export const migrations = [
   { name: "44-evidence-of-accounts", class: NameAccountsOfEvidence },
   { name: "45-index-of-keys", class: DropIndexOfKeys },
   { name: "46-undercounted-keys", class: CountRemovedRequestsOfKeys },
+  { name: "47-token-details-of-batches", class: DetailTokensOfBatches },
 ] as const;

@@ -56,13 +56,24 @@ export async function countFailed(tx: Queries, id: string, lines: number): Promi
   await tx.rows(COUNT_FAILED, [id, lines]);
 }
 
+/** What a line was charged, neuron, and its tokens. */
+type LineUsage = {
+  readonly cost: bigint;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+};
+
 /** Counts a line that was answered, and what it was charged, neuron. */
 export async function countCompleted(
   tx: Queries,
   id: string,
-  { cost, inputTokens, outputTokens }: { cost: bigint; inputTokens: number; outputTokens: number },
+  answered: LineUsage,
 ): Promise<void> {
-  await tx.rows(COUNT_COMPLETED, [id, cost.toString(), inputTokens, outputTokens]);
+  const { cost, inputTokens, cachedTokens, outputTokens, reasoningTokens } = answered;
+  const tokens = [inputTokens, outputTokens, cachedTokens, reasoningTokens];
+  await tx.rows(COUNT_COMPLETED, [id, cost.toString(), ...tokens]);
 }
 
 type BatchRow = {
@@ -80,7 +91,9 @@ type BatchRow = {
   readonly failed: number;
   readonly cost: string;
   readonly input_tokens: string;
+  readonly cached_tokens: string;
   readonly output_tokens: string;
+  readonly reasoning_tokens: string;
   readonly times: string;
 };
 
@@ -99,7 +112,9 @@ function toState(row: BatchRow): BatchState {
     failed: row.failed,
     cost: BigInt(row.cost),
     inputTokens: BigInt(row.input_tokens),
+    cachedTokens: BigInt(row.cached_tokens),
     outputTokens: BigInt(row.output_tokens),
+    reasoningTokens: BigInt(row.reasoning_tokens),
     times: JSON.parse(row.times) as BatchTimes,
   };
 }
@@ -112,7 +127,8 @@ const READ = `
   select id::text as id, endpoint, input_file_id::text as input_file_id, output_file_id::text as output_file_id,
     error_file_id::text as error_file_id, status, end_reason::text as end_reason, metadata::text as metadata,
     errors::text as errors, lines, completed, failed, cost::text as cost,
-    input_tokens::text as input_tokens, output_tokens::text as output_tokens, times::text as times
+    input_tokens::text as input_tokens, cached_tokens::text as cached_tokens, output_tokens::text as output_tokens,
+    reasoning_tokens::text as reasoning_tokens, times::text as times
   from batch where id in (select value::uuid from jsonb_array_elements_text($1::text::jsonb))`;
 
 /** Records when a status began. */
@@ -139,5 +155,6 @@ const COUNT_FAILED = "update batch set failed = failed + $2::integer where id = 
 
 const COUNT_COMPLETED = `
   update batch set completed = completed + 1, cost = cost + $2::numeric, input_tokens = input_tokens + $3::bigint,
-    output_tokens = output_tokens + $4::bigint
+    output_tokens = output_tokens + $4::bigint, cached_tokens = cached_tokens + $5::bigint,
+    reasoning_tokens = reasoning_tokens + $6::bigint
   where id = $1::uuid`;

@@ -67,7 +67,11 @@ export type BatchState = {
   /** What its requests were charged so far, neuron, and their tokens. */
   readonly cost: bigint;
   readonly inputTokens: bigint;
+  /** The part of the input that providers read from their caches. */
+  readonly cachedTokens: bigint;
   readonly outputTokens: bigint;
+  /** The part of the output that is reasoning. */
+  readonly reasoningTokens: bigint;
   readonly times: BatchTimes;
 };
 

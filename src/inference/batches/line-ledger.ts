@@ -156,8 +156,10 @@ export class LineLedger {
       const body = amount === costOf(settlement) ? expected : await answer(amount);
       const line = responseLine(customId, { requestId: id, statusCode: 200, body });
       await growFile(tx, batch.output.id, partsOf(batch.output.key, n, line), line.length);
-      const { inputTokens = 0, outputTokens = 0 } = settlement;
-      await countCompleted(tx, batch.id, { cost: amount, inputTokens, outputTokens });
+      const { inputTokens = 0, outputTokens = 0, cache, reasoningTokens = 0 } = settlement;
+      const cachedTokens = cache?.read ?? 0;
+      const tokens = { inputTokens, cachedTokens, outputTokens, reasoningTokens };
+      await countCompleted(tx, batch.id, { cost: amount, ...tokens });
       return amount;
     });
     this.#held.delete(id);

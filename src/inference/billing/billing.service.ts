@@ -186,6 +186,7 @@ export function toSettlement(
     inputTokens: tokens?.inputTokens,
     outputTokens: tokens?.outputTokens,
     ...(tokens?.cache && { cache: tokens.cache }),
+    ...(tokens?.reasoningTokens !== undefined && { reasoningTokens: tokens.reasoningTokens }),
     units: units && units.inputUnits + units.outputUnits,
     usageEstimated: estimated ?? false,
     inputCost: cost.input,

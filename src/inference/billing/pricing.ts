@@ -31,6 +31,8 @@ export type TokenUsage = {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cache?: CacheTokens;
+  /** The part of the output that the provider reports as reasoning. It is not priced. */
+  readonly reasoningTokens?: number;
 };
 /** Usage that is not counted in tokens: images, seconds of transcribed audio, or characters of speech. Integers. */
 export type UnitUsage = { readonly inputUnits: number; readonly outputUnits: number };

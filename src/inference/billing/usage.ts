@@ -8,6 +8,7 @@ export type InputUsage = Pick<TokenUsage, "inputTokens" | "cache">;
 export type StatedUsage = {
   readonly input: InputUsage | undefined;
   readonly outputTokens: number | undefined;
+  readonly reasoningTokens?: number;
 };
 
 /** The maximum tokens that a request can use with one provider. A higher reported number is invalid. */
@@ -44,17 +45,21 @@ export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: 
   const cache = cacheOf(memberOf(stated, "prompt_tokens_details"));
   const isInput = inputTokens !== undefined && inputTokens <= maxInputTokens;
   const isPart = isInput && cache !== undefined && isPartOf(inputTokens, cache);
+  const isOutput = outputTokens !== undefined && outputTokens <= maxOutputTokens;
+  const thought = reasoningOf(stated);
   return {
     input: isInput ? { inputTokens, ...(isPart && { cache }) } : undefined,
-    outputTokens: outputTokens !== undefined && outputTokens <= maxOutputTokens ? outputTokens : undefined,
+    outputTokens: isOutput ? outputTokens : undefined,
+    ...(isOutput && thought > 0 && thought <= outputTokens && { reasoningTokens: thought }),
   };
 }
 
 export const NOTHING_STATED: StatedUsage = { input: undefined, outputTokens: undefined };
 
 /** Both sides, if both are reported. */
-export function wholeUsage({ input, outputTokens }: StatedUsage): TokenUsage | undefined {
-  return input && outputTokens !== undefined ? { ...input, outputTokens } : undefined;
+export function wholeUsage({ input, outputTokens, reasoningTokens }: StatedUsage): TokenUsage | undefined {
+  if (!input || outputTokens === undefined) return undefined;
+  return { ...input, outputTokens, ...(reasoningTokens !== undefined && { reasoningTokens }) };
 }
 
 /**
@@ -63,7 +68,7 @@ export function wholeUsage({ input, outputTokens }: StatedUsage): TokenUsage | u
  * the input what the model can read: the hold covers no more.
  */
 export async function meterUsage(
-  { input, outputTokens }: StatedUsage,
+  { input, outputTokens, reasoningTokens }: StatedUsage,
   count: { readonly input: () => Promise<number>; readonly uncounted: () => Promise<number> },
   { maxInputTokens, maxOutputTokens }: UsageLimits,
 ): Promise<Metered> {
@@ -74,7 +79,11 @@ export async function meterUsage(
         count.uncounted(),
       ]);
   return {
-    usage: { ...inputUsage, outputTokens: Math.min((outputTokens ?? 0) + uncounted, maxOutputTokens) },
+    usage: {
+      ...inputUsage,
+      outputTokens: Math.min((outputTokens ?? 0) + uncounted, maxOutputTokens),
+      ...(reasoningTokens !== undefined && { reasoningTokens }),
+    },
     estimated: input === undefined || outputTokens === undefined || uncounted > 0,
   };
 }
@@ -149,6 +158,10 @@ function isSum(stated: unknown, inputTokens: number | undefined, outputTokens: n
   const total = countOf(stated, "total_tokens");
   if (inputTokens === undefined || outputTokens === undefined || total === undefined) return true;
   const sum = inputTokens + outputTokens;
-  const thought = countOf(memberOf(stated, "completion_tokens_details"), "reasoning_tokens") ?? 0;
-  return total === sum || total === sum + thought;
+  return total === sum || total === sum + reasoningOf(stated);
+}
+
+/** The tokens of reasoning that a provider reports; 0 if none. */
+function reasoningOf(stated: unknown): number {
+  return countOf(memberOf(stated, "completion_tokens_details"), "reasoning_tokens") ?? 0;
 }

@@ -11,7 +11,7 @@ const Input = z.object({
   cache_creation: z.object({ ephemeral_1h_input_tokens: detail }).nullish().catch(undefined),
 });
 const Output = z.object({ output_tokens: count });
-type Tokens = Required<TokenUsage>;
+type Tokens = Required<Omit<TokenUsage, "reasoningTokens">>;
 
 /** Summaries of one request: more are not expected, and not read. */
 const MAX_ITERATIONS = 100;

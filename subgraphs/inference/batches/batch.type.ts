@@ -81,9 +81,19 @@ export class BatchType {
   inputTokens!: bigint;
 
   @Field(() => BigIntScalar, {
+    description: "The part of `inputTokens` that providers read from their caches.",
+  })
+  cachedTokens!: bigint;
+
+  @Field(() => BigIntScalar, {
     description: "The total number of output tokens of the answered requests so far.",
   })
   outputTokens!: bigint;
+
+  @Field(() => BigIntScalar, {
+    description: "The part of `outputTokens` that the providers report as reasoning.",
+  })
+  reasoningTokens!: bigint;
 
   @Field(() => DateTimeScalar, { description: "When the batch was created." })
   createdAt!: Date;

@@ -58,6 +58,8 @@ const BATCH: Readonly<Record<string, Counterpart>> = {
   "request_counts.completed": "Batch.completedCount",
   "request_counts.failed": "Batch.failedCount",
   "usage.input_tokens": "Batch.inputTokens",
+  "usage.input_tokens_details.cached_tokens": "Batch.cachedTokens",
+  "usage.output_tokens_details.reasoning_tokens": "Batch.reasoningTokens",
   "usage.output_tokens": "Batch.outputTokens",
   "usage.total_tokens": no("the sum of the two"),
   "usage.cost": "Batch.cost",

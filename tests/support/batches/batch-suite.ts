@@ -200,6 +200,30 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
       expect(batch).toMatchObject({ status: "failed", errors: { data: [{ code }] } });
     });
 
+    test("the usage states cached tokens and reasoning, as OpenAI's does", async () => {
+      const usage = {
+        ...USAGE,
+        prompt_tokens_details: { cached_tokens: 4 },
+        completion_tokens_details: { reasoning_tokens: 5 },
+      };
+      for (const { scripts } of router().scripted)
+        scripts.set(MODEL, (_, response) =>
+          sendJson(response, 200, {
+            id: "1",
+            object: "chat.completion",
+            choices: [{ index: 0, message: { role: "assistant", content: "Yes" }, finish_reason: "stop" }],
+            usage,
+          }),
+        );
+      const batch = await client.run(inputOf([lineOf(1), lineOf(2)]));
+      expect(batch.usage).toMatchObject({
+        input_tokens: 2 * USAGE.prompt_tokens,
+        input_tokens_details: { cached_tokens: 8 },
+        output_tokens: 2 * USAGE.completion_tokens,
+        output_tokens_details: { reasoning_tokens: 10 },
+      });
+    });
+
     test("a line that fails is in the error file with its response, and is not billed", async () => {
       for (const { scripts } of router().scripted)
         scripts.set(MODEL, (call, response) =>

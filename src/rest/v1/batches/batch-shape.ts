@@ -58,7 +58,9 @@ export const BATCH = z
     request_counts: z.strictObject({ total: count, completed: count, failed: count }),
     usage: z.strictObject({
       input_tokens: count,
+      input_tokens_details: z.strictObject({ cached_tokens: count }),
       output_tokens: count,
+      output_tokens_details: z.strictObject({ reasoning_tokens: count }),
       total_tokens: count,
       cost: tokenNumber.meta({ description: "The amount charged for the requests, in the network's token." }),
     }),
@@ -95,7 +97,9 @@ export function viewBatch(batch: Batch) {
     request_counts: { total: batch.lines, completed: batch.completed, failed: batch.failed },
     usage: {
       input_tokens: Number(batch.inputTokens),
+      input_tokens_details: { cached_tokens: Number(batch.cachedTokens) },
       output_tokens: Number(batch.outputTokens),
+      output_tokens_details: { reasoning_tokens: Number(batch.reasoningTokens) },
       total_tokens: Number(batch.inputTokens + batch.outputTokens),
       cost: exactToken(batch.cost),
     },
