@@ -66,11 +66,7 @@ type LineUsage = {
 };
 
 /** Counts a line that was answered, and what it was charged, neuron. */
-export async function countCompleted(
-  tx: Queries,
-  id: string,
-  answered: LineUsage,
-): Promise<void> {
+export async function countCompleted(tx: Queries, id: string, answered: LineUsage): Promise<void> {
   const { cost, inputTokens, cachedTokens, outputTokens, reasoningTokens } = answered;
   const tokens = [inputTokens, outputTokens, cachedTokens, reasoningTokens];
   await tx.rows(COUNT_COMPLETED, [id, cost.toString(), ...tokens]);
