@@ -3,7 +3,7 @@ import type { GraphQLFormattedError } from "graphql";
 import type { App } from "../../src/app.ts";
 import { AppError, type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
 import { failureHeaders, toAppError } from "../../src/rest/errors/error-body.ts";
-import { toGraphFailure } from "../../subgraphs/shared/failures.ts";
+import { toRequestFailure } from "../../subgraphs/shared/failures.ts";
 import { graphTypeFor, JSON_TYPE } from "../http/media-types.ts";
 
 /** Answers failures before GraphQL execution in GraphQL's shape, with the same status as REST. */
@@ -12,7 +12,7 @@ export function answerFailures(server: FastifyInstance, app: App): void {
     const failure = toAppError(error);
     if (failure.code === "internal_error") app.log.error({ err: error }, "a GraphQL request failed");
     reply.headers(failureHeaders(failure));
-    return sendErrors(reply, failure.status, [toGraphFailure(failure).toJSON()]);
+    return sendErrors(reply, failure.status, [toRequestFailure(failure).toJSON()]);
   });
 }
 

@@ -19,7 +19,7 @@ export function readJsonBodies(server: FastifyInstance, maxDepth: number): void 
 
 function parseJson(bytes: Buffer, maxDepth: number): unknown {
   if (bytes.length === 0) return undefined;
-  if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body begins with a byte order mark.");
+  if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body starts with a byte order mark.");
   const { excess, members } = measureJson(bytes, { ...BODY_LIMITS, maxDepth });
   if (excess !== undefined) throw malformed(`The body ${excess}.`);
   return parseMeasured(bytes, members);

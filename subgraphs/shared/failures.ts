@@ -1,7 +1,7 @@
 import { GraphQLError } from "graphql";
 import { AppError } from "../../src/kernel/errors.ts";
 import { unstorableOf } from "../../src/kernel/unstorable-text.ts";
-import { faultIn } from "./input-faults.ts";
+import { faultIn, type InputFault } from "./input-faults.ts";
 
 /** The message that clients see for an unexpected failure. */
 const INTERNAL_MESSAGE = "Something went wrong on our side.";
@@ -21,10 +21,21 @@ export function toGraphFailure(reason: unknown, args?: Arguments): GraphQLError 
       extensions: { code: "internal_error" },
     });
   }
-  const { code, retryAfterSeconds: retryAfter } = cause;
-  const { field, message } = faultIn(args && inputOf(args), cause);
+  return toGraphError(cause, faultIn(args && inputOf(args), cause));
+}
+
+/**
+ * A failure of an HTTP request before its operation runs, as a GraphQL error. It is about a header or the body, which
+ * no input has: both keep the names that they have in HTTP.
+ */
+export function toRequestFailure(failure: AppError): GraphQLError {
+  return toGraphError(failure, { field: failure.param, message: failure.message });
+}
+
+function toGraphError(failure: AppError, { field, message }: InputFault): GraphQLError {
+  const { code, retryAfterSeconds: retryAfter } = failure;
   return new GraphQLError(message, {
-    originalError: cause,
+    originalError: failure,
     extensions: {
       code,
       ...(field !== null && { param: field }),

@@ -1,7 +1,7 @@
 import type { AppError, ErrorCode } from "../../src/kernel/errors.ts";
 
 /** Where a failure is in an input, null if it is not one member; and what it says, with the member's name. */
-type InputFault = { readonly field: string | null; readonly message: string };
+export type InputFault = { readonly field: string | null; readonly message: string };
 
 /** The member that a failure is about, where its code says so: the first of these that was sent. */
 const MEMBERS: Partial<Record<ErrorCode, readonly string[]>> = {
