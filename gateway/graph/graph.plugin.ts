@@ -7,6 +7,7 @@ import { Slot } from "../../src/kernel/slot.ts";
 import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
 import type { Quota } from "../../src/keys/auth/rate-limit.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
+import { authorizationHeaderOf } from "../../src/rest/http/headers.ts";
 import { quotaHeaders } from "../../src/rest/http/quota-headers.ts";
 import { deadlinesOf, type Graph } from "../federation/graph.ts";
 import { refusePersistedQuery } from "../federation/policy/persisted-query.ts";
@@ -64,7 +65,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const hop = hopOf(request.raw);
       const setQuotaHeaders = (quota: Quota) => void reply.headers(quotaHeaders(quota));
       const principal = await app.requestAuthenticator.authenticate(
-        { authorization: request.headers.authorization, hop },
+        { authorization: authorizationHeaderOf(request.raw), hop },
         setQuotaHeaders,
       );
       app.load.requests.identified(request.raw, principal);

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { App } from "../../src/app.ts";
 import { AppError } from "../../src/kernel/errors.ts";
+import { authorizationHeaderOf } from "../../src/rest/http/headers.ts";
 
 const NAME = "zerograph_session";
 const PATH = "/dashboard/session";
@@ -24,7 +25,7 @@ export function serveSessionCookie(server: FastifyInstance, app: App): void {
   server.server.prependListener("upgrade", applyCookie);
   server.post(PATH, async (request, reply) => {
     requireOwnPage(request);
-    const { authorization } = request.headers;
+    const authorization = authorizationHeaderOf(request.raw);
     const principal = await app.authenticate(authorization);
     if (principal.kind !== "wallet-session")
       throw new AppError("insufficient_scope", "Only a wallet session can be stored here.");

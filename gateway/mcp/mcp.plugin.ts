@@ -8,6 +8,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { Slot } from "../../src/kernel/slot.ts";
 import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
+import { authorizationHeaderOf } from "../../src/rest/http/headers.ts";
 import type { Graph } from "../federation/graph.ts";
 import type { TrustedDocuments } from "../federation/policy/trusted-documents.ts";
 import { OperationAccount } from "../graph/operation-account.ts";
@@ -63,7 +64,7 @@ export async function mcpPlugin(server: FastifyInstance, options: Options): Prom
     // Before the body is read.
     onRequest: async (request, reply) => {
       refuseForeignPages(request, reply, ownOrigin);
-      const { authorization } = request.headers;
+      const authorization = authorizationHeaderOf(request.raw);
       accounts.set(request, await streams.authenticate(authorization, hopOf(request.raw)));
     },
     async handler(request, reply) {

@@ -8,6 +8,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { Slot } from "../../src/kernel/slot.ts";
 import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
+import { authorizationHeaderOf } from "../../src/rest/http/headers.ts";
 import type { OperationPayload } from "../federation/policy/policy.ts";
 import { refuse, showError } from "../federation/policy/refusals.ts";
 import { answerFailures, sendErrors } from "../graph/graph-errors.ts";
@@ -58,7 +59,7 @@ export async function ssePlugin(
     bodyLimit: limits.bodyBytes,
     // Before the body is read.
     onRequest: async (request) => {
-      const { authorization } = request.headers;
+      const authorization = authorizationHeaderOf(request.raw);
       accounts.set(request, await streams.authenticate(authorization, hopOf(request.raw)));
     },
     async handler(request, reply) {

@@ -8,6 +8,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { TransientMap } from "../../src/kernel/transient-map.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
 import type { OperationMemory } from "../../src/load/operation-memory.ts";
+import { authorizationHeaderOf } from "../../src/rest/http/headers.ts";
 import { toGraphFailure } from "../../subgraphs/shared/failures.ts";
 import { showError } from "../federation/policy/refusals.ts";
 import type { OperationAccount } from "../graph/operation-account.ts";
@@ -100,7 +101,7 @@ function createProtocol(streams: Streams) {
     async onConnect({ connectionParams, extra }) {
       const given = connectionParams?.authorization ?? connectionParams?.Authorization;
       try {
-        await enter(streams, extra, given ?? extra.request.headers.authorization);
+        await enter(streams, extra, given ?? authorizationHeaderOf(extra.request));
         return true;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { AppError } from "../../kernel/errors.ts";
 
 /** The first header of this name (in lower case) in raw headers: name, value, name, value. */
@@ -14,6 +15,16 @@ export function timesSent(rawHeaders: readonly string[], name: string): number {
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) times++;
   return times;
+}
+
+/**
+ * The `Authorization` header of a request. Node keeps the first of two and drops the second, while a proxy may have
+ * checked the other one: two are refused instead. Throws `invalid_api_key`.
+ */
+export function authorizationHeaderOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (timesSent(rawHeaders, "authorization") > 1)
+    throw new AppError("invalid_api_key", "Send one Authorization header.");
+  return headers.authorization;
 }
 
 /** The media type of a `Content-Type`, without its parameters, in lower case. */

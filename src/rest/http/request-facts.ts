@@ -4,7 +4,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { Slot } from "../../kernel/slot.ts";
 import { isRequestId, newRequestId } from "../../kernel/text/ids.ts";
 import type { Route } from "../route.ts";
-import { timesSent } from "./headers.ts";
+import { authorizationHeaderOf, timesSent } from "./headers.ts";
 
 type RequestIds = { readonly own: string; readonly shown: string };
 
@@ -22,23 +22,21 @@ export function requestIdsOf(request: FastifyRequest): RequestIds {
 }
 
 /**
- * Node keeps the first of two Authorization headers and drops the second; two are rejected instead. Public endpoints
- * ignore the header, since official clients always send a key, even an invalid one. Anthropic's clients send the key as
- * `X-Api-Key`, which is read on its endpoints when there is no Authorization, and refused on others, so that they do not
- * doubt the key.
+ * The credential of a request. Public endpoints ignore the header, since official clients always send a key, even an
+ * invalid one. Anthropic's clients send the key as `X-Api-Key`, which is read on its endpoints when there is no
+ * Authorization, and refused on others, so that they do not doubt the key. Throws `invalid_api_key`.
  */
 export function authorizationOf(request: FastifyRequest, { access, errors }: Route): string | undefined {
   if (access === "public") return undefined;
-  const seen = timesSent(request.raw.rawHeaders, "authorization");
-  if (seen > 1) throw new AppError("invalid_api_key", "Send one Authorization header.");
+  const authorization = authorizationHeaderOf(request.raw);
   const apiKey = request.headers["x-api-key"];
-  if (seen === 0 && typeof apiKey === "string") {
+  if (timesSent(request.raw.rawHeaders, "authorization") === 0 && typeof apiKey === "string") {
     if (errors === "anthropic") return `Bearer ${apiKey}`;
     const message =
       "Send the key as `Authorization: Bearer <key>`: X-Api-Key is read at /v1/messages and below it only.";
     throw new AppError("missing_authorization", message);
   }
-  return request.headers.authorization;
+  return authorization;
 }
 
 /** The `Idempotency-Key` of a request; of several, an empty one, which is malformed. Node joins them to one. */

@@ -2,6 +2,7 @@
 import { request as send } from "node:http";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { seedAccount } from "../../support/seed.ts";
 import { useStack } from "../../support/stack.ts";
 
@@ -54,5 +55,65 @@ describe("a header or body that GraphQL refuses has the same name and text as in
     expect(JSON.parse(answer.text)).toMatchObject({
       errors: [{ extensions: { code: "unsupported_media_type", param: "Content-Type" } }],
     });
+  });
+});
+
+describe("two Authorization headers are refused, since a proxy may have checked the other one", () => {
+  const both = (): readonly (readonly string[])[] => {
+    const [valid, invalid] = [
+      ["authorization", `Bearer ${secret}`],
+      ["Authorization", "Bearer sk-another"],
+    ];
+    return [
+      [...valid, ...invalid],
+      [...invalid, ...valid],
+      [...valid, ...valid],
+    ];
+  };
+
+  test.each([
+    ["/graphql", QUERY],
+    ["/graphql/stream", QUERY],
+    ["/mcp", JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" })],
+    ["/v1/chat/completions", "{}"],
+  ])("at %s", async (path, body) => {
+    const accept = ["accept", "application/json, text/event-stream"];
+    for (const headers of both()) {
+      const answer = await post(path, [...TYPE, ...accept, ...headers], body);
+      expect(answer.status, headers.join()).toBe(401);
+      expect(answer.text).toContain("Send one Authorization header.");
+      expect(answer.text).toContain('"code":"invalid_api_key"');
+    }
+  });
+
+  test("at the session of the dashboard", async () => {
+    const { origin } = stack();
+    const answer = await post("/dashboard/session", ["origin", origin, ...(both()[0] ?? [])], "");
+    expect([answer.status, answer.text]).toEqual([401, expect.stringContaining("one Authorization header")]);
+  });
+
+  test("at a WebSocket, unless its connection parameters have the credential", async () => {
+    const opened = (payload: object) =>
+      new Promise<string>((resolve, reject) => {
+        const socket = new WebSocket(
+          `${stack().origin.replace("http", "ws")}/graphql`,
+          "graphql-transport-ws",
+          {
+            finishRequest: (request) => {
+              request.setHeader("authorization", [`Bearer ${secret}`, "Bearer sk-another"]);
+              request.end();
+            },
+          },
+        );
+        socket.once("open", () => socket.send(JSON.stringify({ type: "connection_init", payload })));
+        socket.once("message", (data) => {
+          socket.close();
+          resolve(String(data));
+        });
+        socket.once("close", (code, reason) => resolve(`${code} ${reason}`));
+        socket.once("error", reject);
+      });
+    expect(await opened({})).toMatch(/^4403 .*one Authorization header/);
+    expect(await opened({ authorization: `Bearer ${secret}` })).toContain("connection_ack");
   });
 });
