@@ -19,6 +19,7 @@ import {
 import { findGuardedFields, type GuardedFields } from "../federation/engine/guards.ts";
 import type { Graph, GraphContext } from "../federation/graph.ts";
 import type { TrustedDocuments } from "../federation/policy/trusted-documents.ts";
+import { type ArgumentPlace, findArgumentPlaces } from "./argument-names.ts";
 import { type Definitions, described, type JsonSchema, toJsonSchema } from "./json-schema.ts";
 
 const EXAMPLES = new URL("../../schema/examples/", import.meta.url);
@@ -32,6 +33,8 @@ export type DocumentTool = {
   readonly isQuery: boolean;
   readonly inputSchema: JsonSchema;
   readonly text: string;
+  /** Where its arguments are in the document. */
+  readonly places: readonly ArgumentPlace[];
   /** The fields that not everyone may read. */
   readonly guarded: GuardedFields<Pick<GraphContext, "principal">>;
 };
@@ -79,6 +82,7 @@ function toTool(
     isQuery: operation.operation === OperationTypeNode.QUERY,
     inputSchema: argumentsSchema(schema, operation.variableDefinitions ?? [], uses.variables),
     text,
+    places: findArgumentPlaces(document),
   };
 }
 

@@ -110,7 +110,7 @@ async function callTool(
   if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`);
   const refused = argumentFault(args, tool.inputSchema);
   if (refused) return refused;
-  return toToolResult(await runner.run(call, { query: tool.text, variables: args }, signal));
+  return toToolResult(await runner.run(call, { query: tool.text, variables: args }, signal), tool.places);
 }
 
 /** A failure of the product as a result that a model can read. Throws what is an error of the protocol. */

@@ -1,18 +1,26 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { FormattedExecutionResult } from "graphql";
 import { type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
+import { renamed } from "../../subgraphs/shared/input-faults.ts";
+import { type ArgumentPlace, argumentAt } from "./argument-names.ts";
 
 type Failure = { readonly code: string; readonly message: string; readonly field?: string | null };
 /** The result of an operation, as clients see it. */
 export type OperationResult = FormattedExecutionResult<Readonly<Record<string, unknown>>>;
 
-/** The result of an operation as that of a tool: an error if it failed in part, or has `userErrors`. */
-export function toToolResult(result: OperationResult): CallToolResult {
+/**
+ * The result of an operation as that of a tool: an error if it failed in part, or has `userErrors`. `places` are those
+ * of the tool's arguments, by which errors name them.
+ */
+export function toToolResult(result: OperationResult, places: readonly ArgumentPlace[]): CallToolResult {
   const { data, errors } = result;
   const isEmpty = data == null || Object.values(data).every((value) => value === null);
-  if ((isEmpty && errors) || data == null || userErrorsIn(data).length > 0) return failureOf(result);
+  if ((isEmpty && errors) || data == null || userErrorsIn(data).length > 0) return failureOf(result, places);
   if (errors)
-    return { content: [{ type: "text", text: textOf({ data, errors: errorsIn(result) }) }], isError: true };
+    return {
+      content: [{ type: "text", text: textOf({ data, errors: errorsIn(result, places) }) }],
+      isError: true,
+    };
   return { content: [{ type: "text", text: textOf(data) }], structuredContent: { ...data } };
 }
 
@@ -38,8 +46,8 @@ function invalidArgument(field: string, what: string): CallToolResult {
 }
 
 /** The failure of an operation without data, or by its `userErrors`. */
-export function failureOf(result: OperationResult): CallToolResult {
-  const [failure] = [...userErrorsIn(result.data ?? {}), ...errorsIn(result)];
+export function failureOf(result: OperationResult, places: readonly ArgumentPlace[] = []): CallToolResult {
+  const [failure] = [...userErrorsIn(result.data ?? {}, places), ...errorsIn(result, places)];
   return toolError(failure ?? { code: "internal_error", message: "Something went wrong on our side." });
 }
 
@@ -71,18 +79,34 @@ export function textOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
-function errorsIn({ errors = [] }: OperationResult): readonly Failure[] {
-  return errors.map(({ message, extensions }) => ({
-    code: String(extensions?.code ?? "graphql_refused"),
-    message,
-    ...(typeof extensions?.param === "string" && { field: extensions.param }),
-  }));
+function errorsIn({ errors = [] }: OperationResult, places: readonly ArgumentPlace[]): readonly Failure[] {
+  return errors.map(({ message, extensions, path = [] }) => {
+    const code = String(extensions?.code ?? "graphql_refused");
+    const field = typeof extensions?.param === "string" ? extensions.param : null;
+    return named({ code, message, field }, places, path);
+  });
 }
 
 /** The `userErrors` of the payloads of mutations. */
-function userErrorsIn(data: Readonly<Record<string, unknown>>): readonly Failure[] {
-  return Object.values(data).flatMap((payload) => {
+function userErrorsIn(
+  data: Readonly<Record<string, unknown>>,
+  places: readonly ArgumentPlace[] = [],
+): readonly Failure[] {
+  return Object.entries(data).flatMap(([name, payload]) => {
     const { userErrors } = Object(payload) as { readonly userErrors?: unknown };
-    return Array.isArray(userErrors) ? (userErrors as readonly Failure[]) : [];
+    if (!Array.isArray(userErrors)) return [];
+    return (userErrors as readonly Failure[]).map((failure) => named(failure, places, [name]));
   });
+}
+
+/** A failure of the field at `path` that names the argument of the tool, not the member of the field's input. */
+function named(
+  failure: Failure,
+  places: readonly ArgumentPlace[],
+  path: readonly (string | number)[],
+): Failure {
+  const { message, field } = failure;
+  const argument = field == null ? undefined : argumentAt(places, path, field);
+  if (field == null || argument === undefined) return failure;
+  return { ...failure, message: renamed(message, field, argument), field: argument };
 }

@@ -116,7 +116,7 @@ function sent(value: unknown, name: string): unknown {
 }
 
 /** A message in which a member has its other name. */
-function renamed(message: string, param: string, field: string): string {
+export function renamed(message: string, param: string, field: string): string {
   if (param === field) return message;
   const word = param.replace(/[^\w-]/g, "\\$&");
   return message.replace(new RegExp(`(?<![\\w.])${word}(?![\\w-])`, "g"), () => field);
