@@ -63,7 +63,11 @@ export type Claim = {
 };
 
 const HEADER = "Idempotency-Key";
-const MAX_KEY_LENGTH = 255;
+/** The longest key of a client. */
+export const MAX_KEY_LENGTH = 255;
+/** A key of a client: printable ASCII, without a space at either end. */
+export const KEY_PATTERN = "^[!-~](?:[ -~]*[!-~])?$";
+const KEY = new RegExp(KEY_PATTERN);
 /** The longest answer that is stored for replay. */
 export const MAX_KEPT_BYTES = 4 * 1_048_576;
 const CLAIM_ATTEMPTS = 5;
@@ -236,7 +240,7 @@ function provesUndone(reason: unknown): boolean {
 }
 
 function checkKey(key: string): void {
-  if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key))
+  if (key.length > MAX_KEY_LENGTH || !KEY.test(key))
     throw new AppError(
       "invalid_parameter",
       `${HEADER}: must be one header of 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,

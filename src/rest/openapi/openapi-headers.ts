@@ -1,14 +1,20 @@
+import { MAX_TAGS } from "../../accounts/tags/tags.ts";
+import { KEY_PATTERN, MAX_KEY_LENGTH } from "../../idempotency/idempotency.service.ts";
+import { MAX_FALLBACK_MODELS } from "../../inference/routing/fallback-models.ts";
 import { MAX_SESSION_ID, PROVIDER_SORTS, USD_PATTERN } from "../../inference/routing/routing-preferences.ts";
 import { TAG_HEADER } from "../tag-header.ts";
 
 const price = { type: "string", pattern: USD_PATTERN };
 const addressList = { type: "string", pattern: "^0x[0-9a-fA-F]{40}( *, *0x[0-9a-fA-F]{40}){0,49}$" };
+const modelList = `^ *[^, ][^,]*(?:, *[^, ][^,]*){0,${MAX_FALLBACK_MODELS - 1}}$`;
+/** Printable ASCII without a comma; a name also has no equals sign. Empty elements of the list are ignored. */
+const tagList = `^[ ,]*(?:[!-+.-<>-~-][ -+.-<>-~-]*= *[!-+.-~-][ -+.-~-]*(?:,[ ,]*|$)){0,${MAX_TAGS}}$`;
 /** Of routes that answer a repeated request with the first response. */
 export const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
   description:
     "A repeated request with the same key gets the first response again; it is neither executed nor billed again.",
-  schema: { type: "string", minLength: 1, maxLength: 255 },
+  schema: { type: "string", minLength: 1, maxLength: MAX_KEY_LENGTH, pattern: KEY_PATTERN },
 };
 /** Of routes whose first response has a secret. */
 export const IDEMPOTENCY_KEY_OF_SECRETS = {
@@ -28,7 +34,7 @@ export const TAGS_OF_REQUEST = {
   name: TAG_HEADER,
   description:
     "Tags of the request, under which its cost is counted: up to 10 pairs `name=value`, separated by commas. Commas and characters outside printable ASCII must be percent-encoded. The header may be repeated. A chat or a response may also have tags in `metadata`.",
-  schema: { type: "string" },
+  schema: { type: "string", pattern: tagList },
   example: "team=search, customer=42",
 };
 /** Of routes that also have Anthropic's shape. */
@@ -51,7 +57,7 @@ export const FALLBACK_MODELS_HEADER = {
   name: "X-0G-Provider-Fallback-Models",
   description:
     "At most 5 models, separated by commas, to use in this order if no provider of the requested model answers.",
-  schema: { type: "string" },
+  schema: { type: "string", pattern: modelList },
 };
 /** Of downloads. */
 export const DOWNLOAD_HEADERS = [

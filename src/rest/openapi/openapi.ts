@@ -81,7 +81,7 @@ function operationOf(route: Route, schemas: Schemas): Schema {
     ...(bodies.length > 0 && {
       requestBody: {
         required: !bodies.every(([, schema]) => schema.safeParse(undefined).success),
-        content: withExample(contentOf(route.bodies, schemas, "input"), example),
+        content: withExample(withoutDefault(contentOf(route.bodies, schemas, "input")), example),
       },
     }),
     responses: {
@@ -134,6 +134,19 @@ function contentOf(
 ): Schema {
   return Object.fromEntries(
     Object.entries(media).map(([type, schema]) => [type, { schema: schemas.read(schema, direction) }]),
+  );
+}
+
+/**
+ * Removes the default of a body as a whole: `required` already says that it may be absent, and generated code rejects a
+ * default without the members that have one of their own.
+ */
+function withoutDefault(content: Schema): Schema {
+  return Object.fromEntries(
+    Object.entries(content).map(([type, media]) => {
+      const { default: _default, ...schema } = (media as { readonly schema: Schema }).schema;
+      return [type, { schema }];
+    }),
   );
 }
 
