@@ -13,7 +13,7 @@ import { FormUpload } from "./form-upload/form-upload.ts";
 import type { Answer } from "./http/answer.ts";
 import { openToPages, servePreflights } from "./http/cors.ts";
 import { discardBody } from "./http/discard-body.ts";
-import { unsupportedType } from "./http/headers.ts";
+import { authorizationHeaderOf, unsupportedType } from "./http/headers.ts";
 import { decodedPath, type KnownPaths } from "./http/known-paths.ts";
 import { quotaHeaders } from "./http/quota-headers.ts";
 import { sendAnswer, sendFailure } from "./http/reply.ts";
@@ -83,7 +83,7 @@ export async function answerUnknown(
   const [path = "/"] = request.url.split("?", 1);
   try {
     if (/^\/v1\/management-keys(?=\/|$)/.test(decodedPath(path))) {
-      const { authorization } = request.headers;
+      const authorization = authorizationHeaderOf(request.raw);
       const principal = await authenticate(app, { authorization, hop: hopOf(request.raw) }, reply);
       permit(principal, "management-key.read");
     }

@@ -76,6 +76,7 @@ describe("two Authorization headers are refused, since a proxy may have checked 
     ["/graphql/stream", QUERY],
     ["/mcp", JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" })],
     ["/v1/chat/completions", "{}"],
+    ["/v1/management-keys/a/unknown", "{}"],
   ])("at %s", async (path, body) => {
     const accept = ["accept", "application/json, text/event-stream"];
     for (const headers of both()) {
