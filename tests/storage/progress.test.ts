@@ -4,12 +4,14 @@ import { EventsService } from "../../src/events/events.service.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
+import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
 import type { NodeFile, StorageNode } from "../../src/storage/node/storage-node.ts";
 import { FollowedFiles } from "../../src/storage/progress/followed-files.runner.ts";
 import { ProgressService } from "../../src/storage/progress/progress.service.ts";
 import { TEST_CURSORS } from "../support/cursors.ts";
 import { startRelay } from "../support/events.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import { newFile, openDisk } from "../support/storage/stored-files.ts";
 import { until } from "../support/until.ts";
 
 const ROOT: Hex = `0x${"ab".repeat(32)}`;
@@ -67,6 +69,29 @@ describeDatabases("the progress of a file", (kind) => {
     expect(steps.map(({ sequence }) => Number(sequence))).toEqual(steps.map((_, at) => at + 1));
     expect(steps.at(-1)?.uploaded).toBe("300");
     expect((await progress.read(ROOT))?.step).toMatchObject({ status: "finalized", uploadedSegments: 300 });
+  });
+
+  test("is recorded once for a root of which segments of two file shapes arrive together", async () => {
+    const { progress, database } = await startProgress();
+    const node = openDisk(database);
+    // The root of two halves: segment 0 has the same valid proof in a file of 1,088 chunks and in one of 2,048.
+    const file = newFile(SEGMENT_BYTES + 16_384);
+    const other = await node.put(newFile(300).segment(0));
+    const small = await node.put(file.segment(0));
+    const large = await node.put({ ...file.segment(0), sizeBytes: 2 * SEGMENT_BYTES });
+    const more = await node.put(file.segment(1));
+    for (const outcomes of [
+      [small, large, other],
+      [large, more, other],
+    ])
+      await database.transaction((tx) =>
+        progress.record(
+          tx,
+          outcomes.map((outcome) => outcome.file),
+        ),
+      );
+    expect((await progress.read(file.root))?.step).toMatchObject({ sequence: 2, uploadedSegments: 2 });
+    expect((await progress.read(other.file.root))?.step).toMatchObject({ sequence: 1, uploadedSegments: 1 });
   });
 
   test("is deleted after a week if the upload was abandoned, and kept if it finished", async () => {

@@ -23,7 +23,8 @@ export type StoredProgress = {
 
 /**
  * Records the state of files, and an event for each change: a new status, a new submission, or another hundredth of the
- * file. An update older than the stored state (segments of a finalized file) is ignored.
+ * file. An update older than the stored state (segments of a finalized file) is ignored. Of several updates of one root,
+ * that of the furthest state counts.
  */
 export async function recordProgress(
   tx: Queries,
@@ -31,7 +32,7 @@ export async function recordProgress(
   updates: readonly ProgressUpdate[],
 ): Promise<void> {
   if (updates.length === 0) return;
-  const rows = updates.map(({ root, status, txSeq, segments, uploadedSegments }) => ({
+  const rows = furthest(updates).map(({ root, status, txSeq, segments, uploadedSegments }) => ({
     root,
     status,
     tx_seq: txSeq?.toString() ?? null,
@@ -39,6 +40,32 @@ export async function recordProgress(
     uploaded: uploadedSegments,
   }));
   await tx.rows(RECORD, [chainId, JSON.stringify(rows)]);
+}
+
+/**
+ * One update of each root, that of the furthest state. A root may have two files, since anyone can upload a segment
+ * under a false size; a statement cannot write one row for both of them.
+ */
+function furthest(updates: readonly ProgressUpdate[]): readonly ProgressUpdate[] {
+  const byRoot = new Map<Hex, ProgressUpdate>();
+  for (const update of updates) {
+    const known = byRoot.get(update.root);
+    if (!known || isFurther(update, known)) byRoot.set(update.root, update);
+  }
+  return [...byRoot.values()];
+}
+
+const STATES: readonly FileProgress["status"][] = [
+  "removed",
+  "uploading",
+  "submitted",
+  "pruned",
+  "finalized",
+];
+
+function isFurther(update: ProgressUpdate, known: ProgressUpdate): boolean {
+  const states = STATES.indexOf(update.status) - STATES.indexOf(known.status);
+  return states > 0 || (states === 0 && update.uploadedSegments > known.uploadedSegments);
 }
 
 /** The state of a file, as a node has it. */
