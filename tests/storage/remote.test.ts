@@ -1,5 +1,5 @@
 // @module-tag large
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
@@ -110,6 +110,22 @@ describe("reading from the network's nodes", () => {
     expect(performance.now() - startedMs).toBeLessThan(scaled(5_000));
   });
 
+  test("nodes that lied are tried last, however many claim to have the file", async () => {
+    const honest = await startNode();
+    const liars = await Promise.all(Array.from({ length: 6 }, () => startNode()));
+    const file = newFile(SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([honest], file, { txSeq, finalized: false });
+    give(liars, file, { txSeq });
+    for (const liar of liars) liar.mood = "flips a bit";
+    const indexer = await indexerOf([honest]);
+    indexer.located = liars;
+    const { node } = openNetwork({ indexer });
+    const here = await found(node, file);
+    await expect(node.read(here, 0)).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect((await node.read(here, 0)).equals(file.bytes)).toBe(true);
+  });
+
   test("a disconnecting reader aborts its own requests, and no other's", async () => {
     const silent = await startNode();
     const file = newFile(2 * SEGMENT_BYTES);
@@ -170,6 +186,45 @@ describe("the status of files by the nodes", () => {
     indexer.located = [liar, owner];
     const { node, reader } = openNetwork({ indexer });
     expect((await reader.read(await found(node, file))).equals(file.bytes)).toBe(true);
+  });
+
+  test("a file on nodes that only its locations name is read, and stays finalized while they have it", async () => {
+    const [trusted, owner] = [await startNode(), await startNode()];
+    const file = newFile(2 * SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([trusted], file, { txSeq, finalized: false });
+    give([owner], file, { txSeq });
+    trusted.mood = "says it has none";
+    const indexer = await indexerOf([trusted]);
+    indexer.located = [owner];
+    const { node, reader } = openNetwork({ indexer });
+    const here = await found(node, file);
+    expect(here).toMatchObject({ finalized: true });
+    expect((await reader.read(here)).equals(file.bytes)).toBe(true);
+    expect((await node.locations(here)).map(({ url }) => url)).toEqual([owner.url]);
+    // Beyond the time for which a finalized file is cached.
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 6_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await found(node, file)).toMatchObject({ finalized: true });
+    expect(trusted.callsOf("zgs_getFileInfo")).toHaveLength(2);
+    expect(indexer.callsOf("indexer_getFileLocations")).toHaveLength(1);
+  });
+
+  test("a file of the chain is read from its locations while no trusted node answers", async () => {
+    const owner = await startNode();
+    const file = newFile(300);
+    const txSeq = await submit(database, undefined, file);
+    give([owner], file, { txSeq: Number(txSeq) });
+    const shard = { shardId: 0, numShard: 1 };
+    const indexer = await indexerOf([{ url: "http://127.0.0.1:9", shard } as ScriptedNode]);
+    indexer.located = [owner];
+    const { node, reader } = openNetwork({ indexer });
+    const [byRoot, byTxSeq] = await node.find([{ root: file.root }, { txSeq }]);
+    expect([byRoot, byTxSeq]).toMatchObject([{ finalized: true }, { finalized: true }]);
+    expect((await reader.read(await found(node, file))).equals(file.bytes)).toBe(true);
+    await expect(node.find([{ root: newFile(1).root }])).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
   });
 
   test("the absence of all nodes is reported, and they are found again", async () => {

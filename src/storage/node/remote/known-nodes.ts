@@ -43,7 +43,7 @@ const shardedNodes = z.object({
   discovered: named.nullish().transform((list) => list ?? []),
 });
 
-type Conduct = { latencyMs: number; coolUntilMs: number };
+type Conduct = { readonly latencyMs: number; readonly coolUntilMs: number; readonly lied: boolean };
 
 /**
  * The nodes of the network: those listed by indexers and those of the configuration, refreshed every minute, with the
@@ -104,6 +104,13 @@ export class KnownNodes {
     );
   }
 
+  /** Whether a node has recently returned data that did not verify. */
+  hasLied({ url }: KnownNode): boolean {
+    const record = this.#records.get(url);
+    if (!record?.lied) return false;
+    return record.coolUntilMs > this.#dependencies.clock.monotonicMs();
+  }
+
   /** Smoothed response time of a node. */
   latencyMs({ url }: KnownNode): number {
     return this.#records.get(url)?.latencyMs ?? UNKNOWN_LATENCY_MS;
@@ -117,14 +124,14 @@ export class KnownNodes {
       const answer = await send();
       const before = this.latencyMs(node);
       const latencyMs = before + SMOOTHING * (clock.monotonicMs() - startedMs - before);
-      this.#records.set(node.url, { latencyMs, coolUntilMs: 0 });
+      this.#records.set(node.url, { latencyMs, coolUntilMs: 0, lied: false });
       return answer;
     } catch (error) {
       if (error instanceof NodeFailure && error.kind !== "refused") {
-        const coolMs = error.kind === "lied" ? LIAR_MS : COOL_DOWN_MS;
-        const latencyMs = this.latencyMs(node);
-        this.#records.set(node.url, { latencyMs, coolUntilMs: clock.monotonicMs() + coolMs });
-        if (error.kind === "lied") log.warn({ err: error, node: node.url }, "a storage node lied");
+        const lied = error.kind === "lied";
+        const coolUntilMs = clock.monotonicMs() + (lied ? LIAR_MS : COOL_DOWN_MS);
+        this.#records.set(node.url, { latencyMs: this.latencyMs(node), coolUntilMs, lied });
+        if (lied) log.warn({ err: error, node: node.url }, "a storage node lied");
         else log.debug({ err: error, node: node.url }, "a storage node failed");
       }
       throw error;

@@ -1,7 +1,7 @@
 import QuickLRU from "quick-lru";
 import type { Queries } from "../../../db/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
-import { lowerHex } from "../../../kernel/text/hex.ts";
+import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../../merkle/shape.ts";
 import { findHeld } from "../held/held-files.store.ts";
 import type { FileId, NodeFile } from "../storage-node.ts";
@@ -30,9 +30,15 @@ const LOCATED_MS = 15_000;
 export class RemoteFiles {
   readonly #dependencies: RemoteFilesDependencies;
   readonly #finalized = new QuickLRU<string, NodeFile>({ maxSize: KNOWN_FILES, maxAge: KNOWN_MS });
-  readonly #holders = new QuickLRU<string, ReadonlySet<string>>({ maxSize: KNOWN_FILES, maxAge: HOLDERS_MS });
-  /** Files whose locations were recently requested from indexers. */
-  readonly #located = new QuickLRU<string, true>({ maxSize: KNOWN_FILES, maxAge: LOCATED_MS });
+  readonly #holders = new QuickLRU<string, readonly KnownNode[]>({
+    maxSize: KNOWN_FILES,
+    maxAge: HOLDERS_MS,
+  });
+  /** The locations of files that indexers recently named. */
+  readonly #located = new QuickLRU<string, readonly KnownNode[]>({
+    maxSize: KNOWN_FILES,
+    maxAge: LOCATED_MS,
+  });
 
   constructor(dependencies: RemoteFilesDependencies) {
     this.#dependencies = dependencies;
@@ -46,9 +52,9 @@ export class RemoteFiles {
     return Promise.all(wanted.map((id, at) => this.#find(id, onChain[at])));
   }
 
-  /** The nodes that recently reported having this file in full. */
-  holders(root: string): ReadonlySet<string> | undefined {
-    return this.#holders.get(root);
+  /** The nodes that recently reported having this file in full. Some may be known only as its locations. */
+  holders(root: string): readonly KnownNode[] {
+    return this.#holders.get(root) ?? [];
   }
 
   async #find(id: FileId, onChain: NodeFile | undefined): Promise<NodeFile | undefined> {
@@ -63,22 +69,26 @@ export class RemoteFiles {
 
   /** Queries trusted nodes; when they do not have the whole file, also the nodes where indexers locate it. */
   async #query(id: FileId, onChain: NodeFile | undefined): Promise<NodeFile | undefined> {
-    const { nodes } = this.#dependencies;
-    const all = await nodes.all();
-    const trusted = all.filter(({ isTrusted }) => isTrusted).slice(0, MAX_QUERIED);
-    const answers = await this.#queryNodes(trusted.length > 0 ? trusted : all.slice(0, MAX_QUERIED), id);
-    if (answers.length === 0)
+    const all = await this.#dependencies.nodes.all();
+    const trusted = all.filter(({ isTrusted }) => isTrusted);
+    const asked = (trusted.length > 0 ? trusted : all).slice(0, MAX_QUERIED);
+    const answers = await this.#queryNodes(asked, id);
+    const file = this.#merge(await this.#credible(answers, id, onChain), onChain);
+    const located = file && !file.finalized ? await this.#locate(file.root, asked) : [];
+    const more = await this.#queryNodes(located, { txSeq: file?.txSeq ?? 0n });
+    if (answers.length + more.length === 0)
       throw new AppError("storage_unavailable", "No storage node answers at the moment.", {
         retryAfterSeconds: 5,
       });
-    const file = this.#merge(await this.#credible(answers, id, onChain), onChain);
-    if (!file || file.finalized || this.#located.has(file.root)) return file;
-    this.#located.set(file.root, true);
-    const queried = new Set(trusted.map(({ url }) => url));
-    const located = (await nodes.locate(file.root)).filter(({ url }) => !queried.has(url));
-    if (located.length === 0) return file;
-    const more = await this.#queryNodes(located.slice(0, MAX_QUERIED), { txSeq: file.txSeq ?? 0n });
-    return this.#merge(await this.#credible([...answers, ...more], id, file), file);
+    return more.length > 0 ? this.#merge(await this.#credible([...answers, ...more], id, file), file) : file;
+  }
+
+  /** The nodes where indexers locate a file, besides those that were asked. Indexers are not asked again for 15 s. */
+  async #locate(root: Hex, asked: readonly KnownNode[]): Promise<readonly KnownNode[]> {
+    const urls = new Set(asked.map(({ url }) => url));
+    const located = this.#located.get(root) ?? (await this.#dependencies.nodes.locate(root));
+    this.#located.set(root, located);
+    return located.filter(({ url }) => !urls.has(url)).slice(0, MAX_QUERIED);
   }
 
   async #queryNodes(targets: readonly KnownNode[], id: FileId): Promise<readonly NodeAnswer[]> {
@@ -143,7 +153,7 @@ export class RemoteFiles {
     const { root, sizeBytes, txSeq, startEntryIndex } = first;
     const complete = completeOf(sizeBytes);
     const finalized = selectNodes(complete, 1) !== undefined;
-    if (complete.length > 0) this.#holders.set(root, new Set(complete.map(({ url }) => url)));
+    if (complete.length > 0) this.#holders.set(root, complete);
     const alike = answers.filter(({ file }) => file.sizeBytes === sizeBytes).map(({ file }) => file);
     const segments = Math.ceil(sizeBytes / SEGMENT_BYTES);
     const uploaded = Math.max(0, ...alike.map(({ uploadedSegments }) => uploadedSegments));

@@ -100,19 +100,12 @@ export class RemoteNode implements StorageNode {
 
   async locations({ root }: NodeFile): Promise<readonly NodeLocation[]> {
     const { nodes } = this.#dependencies;
-    const holders = this.#files.holders(root);
-    return (await nodes.all()).flatMap((node) =>
-      holders?.has(node.url)
-        ? [
-            {
-              url: node.url,
-              shardId: node.shardId,
-              numShard: node.numShard,
-              latencyMs: Math.round(nodes.latencyMs(node)),
-            },
-          ]
-        : [],
-    );
+    return this.#files.holders(root).map((node) => ({
+      url: node.url,
+      shardId: node.shardId,
+      numShard: node.numShard,
+      latencyMs: Math.round(nodes.latencyMs(node)),
+    }));
   }
 
   start(): void {
@@ -123,16 +116,19 @@ export class RemoteNode implements StorageNode {
     await this.#dependencies.rpc.close();
   }
 
-  /** The nodes whose shard includes a segment; nodes that reported having the file come first. */
-  async #holdersOf(file: NodeFile, index: number): Promise<readonly KnownNode[]> {
-    const { root, startEntryIndex } = file;
-    const all = await this.#dependencies.nodes.all();
-    const right = all.filter((node) => startEntryIndex === undefined || holds(node, startEntryIndex, index));
+  /**
+   * The nodes whose shard includes a segment: first those that reported having the file, last those that have lied, of
+   * which there may be more than attempts.
+   */
+  async #holdersOf({ root, startEntryIndex }: NodeFile, index: number): Promise<readonly KnownNode[]> {
+    const { nodes } = this.#dependencies;
     const holders = this.#files.holders(root);
-    return [
-      ...right.filter(({ url }) => holders?.has(url)),
-      ...right.filter(({ url }) => !holders?.has(url)),
-    ];
+    const urls = new Set(holders.map(({ url }) => url));
+    const others = (await nodes.all()).filter(({ url }) => !urls.has(url));
+    const isRight = (node: KnownNode) => startEntryIndex === undefined || holds(node, startEntryIndex, index);
+    const right = [...nodes.ordered(holders), ...others].filter(isRight);
+    const liars = new Set(right.filter((node) => nodes.hasLied(node)));
+    return [...right.filter((node) => !liars.has(node)), ...liars];
   }
 
   #readFrom(
