@@ -71,14 +71,13 @@ export class DiskFiles {
     }
   }
 
-  /** Deletes a file, if it exists. */
+  /** Deletes a file, if it exists. Operations that use it are not interrupted: they reopen the path when they are done. */
   async remove(path: string): Promise<void> {
     for (const flags of [READING, WRITING]) {
-      const key = keyOf(path, flags);
-      const open = this.#open.get(key);
-      this.#open.delete(key);
-      await open?.opened.then(close, () => {});
+      const file = this.#open.get(keyOf(path, flags));
+      if (file) this.#retire({ path, flags }, file);
     }
+    this.#closeOldest();
     await rm(path, { force: true });
   }
 
