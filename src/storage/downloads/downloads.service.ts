@@ -64,15 +64,17 @@ export class DownloadsService {
   }
 
   /** The media type of a download, by its first bytes. */
-  async mediaType({ tag, parts: [first] }: Download): Promise<string> {
-    const known = this.#types.get(tag);
+  async mediaType({ tag, sizeBytes, parts: [first] }: Download): Promise<string> {
+    // Files that differ only in zeros at their end may share a root, and their first bytes may have these zeros.
+    const key = `${tag}:${sizeBytes}`;
+    const known = this.#types.get(key);
     if (known !== undefined) return known;
     if (!first) return NO_BYTES_TYPE;
     const end = Math.min(SNIFFED_BYTES, first.sizeBytes);
     // A file that is not finalized may lack its first segment, so its type is unknown.
     if (!first.finalized) return NO_BYTES_TYPE;
     const type = sniffType(await this.#dependencies.reader.read(first, { start: 0, end }));
-    this.#types.set(tag, type);
+    this.#types.set(key, type);
     return type;
   }
 

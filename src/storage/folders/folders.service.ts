@@ -37,17 +37,19 @@ export class FoldersService {
   async #open(id: FileId): Promise<Directory> {
     const { files, reader } = this.#dependencies;
     const file = await files.readable(id);
-    const known = this.#known.get(file.root);
+    // Submissions of one root may state different sizes, with zeros after the manifest.
+    const key = `${file.root}:${file.sizeBytes}`;
+    const known = this.#known.get(key);
     if (known) return known;
     if (file.sizeBytes > FOLDER_LIMITS.bytes)
       throw new AppError("folder_malformed", `a manifest has at most ${FOLDER_LIMITS.bytes} bytes`);
     // Decoding a large manifest blocks the event loop for tens of milliseconds: callers share one result, even when it
     // is malformed.
     const reading = reader.read(file).then(decodeFolder);
-    this.#known.set(file.root, reading, file.sizeBytes);
+    this.#known.set(key, reading, file.sizeBytes);
     reading.catch((error: unknown) => {
       const isMalformed = error instanceof AppError && error.code === "folder_malformed";
-      if (!isMalformed && this.#known.get(file.root) === reading) this.#known.delete(file.root);
+      if (!isMalformed && this.#known.get(key) === reading) this.#known.delete(key);
     });
     return reading;
   }
