@@ -33,6 +33,7 @@ type Job = {
 
 const PROCESSING_MS = 1_000;
 const RETRY_AFTER_SECONDS = 1;
+/** The jobs that are kept: beyond, a new one replaces the oldest that has ended. */
 const MAX_JOBS = 1_000;
 
 /**
@@ -61,7 +62,7 @@ export class StandInJobs {
     behaviour: JobBehaviour,
   ): JobReport {
     const jobId = randomUUID();
-    if (this.#jobs.size >= MAX_JOBS) return { status: 503, body: { error: "Provider: the queue is full" } };
+    if (!this.#makeRoom()) return { status: 503, body: { error: "Provider: the queue is full" } };
     this.#jobs.set(jobId, {
       owner,
       submittedMs: performance.now(),
@@ -84,17 +85,32 @@ export class StandInJobs {
     const job = behaviour.lost ? undefined : this.#jobs.get(jobId);
     if (!job) return { status: 404, body: { error: "Provider: job not found" } };
     if (job.owner !== owner) return { status: 403, body: { error: "Provider: not your job" } };
-    const { createdAt, result, behaviour: begun, submittedMs } = job;
-    const ageMs = performance.now() - submittedMs - (begun.pendingMs ?? 0);
+    const { createdAt, result, behaviour: begun } = job;
     const head = { jobId, createdAt, updatedAt: new Date().toISOString() };
-    if (ageMs < (begun.processingMs ?? PROCESSING_MS)) {
-      const status = ageMs < 0 ? "pending" : "processing";
+    if (!hasEnded(job)) {
+      const status = ageMs(job) < 0 ? "pending" : "processing";
       return { status: 200, body: { ...head, status }, retryAfterSeconds: retryAfter(begun) };
     }
     if (begun.failure !== undefined)
       return { status: 200, body: { ...head, status: "failed", errorMessage: begun.failure } };
     return { status: 200, body: { ...head, status: "completed", data: result } };
   }
+
+  /** Returns whether there is room for a new job. */
+  #makeRoom(): boolean {
+    if (this.#jobs.size < MAX_JOBS) return true;
+    for (const [jobId, job] of this.#jobs) if (hasEnded(job)) return this.#jobs.delete(jobId);
+    return false;
+  }
+}
+
+/** The time since a job was begun, negative while it is pending. */
+function ageMs({ submittedMs, behaviour }: Job): number {
+  return performance.now() - submittedMs - (behaviour.pendingMs ?? 0);
+}
+
+function hasEnded(job: Job): boolean {
+  return ageMs(job) >= (job.behaviour.processingMs ?? PROCESSING_MS);
 }
 
 function retryAfter({ retryAfterSeconds = RETRY_AFTER_SECONDS }: JobBehaviour): number {
