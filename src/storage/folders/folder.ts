@@ -171,13 +171,18 @@ function readNode(node: unknown, isTop: boolean): ReadNode {
     return { entry: { kind: "directory", name, entries: inside }, children: entries ?? [], inside };
   }
   if (type === "symbolic") {
-    if (typeof link !== "string" || link.includes("\0") || sizeOf(link) > FOLDER_LIMITS.linkBytes)
+    if (typeof link !== "string" || !isTarget(link))
       throw malformed(`the link '${name}' has an invalid target`);
     return { entry: { kind: "symbolic", name, link }, children: [] };
   }
   if (type === "file")
     return { entry: readFile(name, node as Readonly<Record<string, unknown>>), children: [] };
   throw malformed(`'${name}' has an unknown type`);
+}
+
+/** A link is never followed: its target is a text of which a client makes what it can. */
+function isTarget(link: string): boolean {
+  return !link.includes("\0") && link.isWellFormed() && sizeOf(link) <= FOLDER_LIMITS.linkBytes;
 }
 
 /** An empty file has neither a size nor a root. */

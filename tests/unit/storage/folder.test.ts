@@ -108,6 +108,7 @@ describe("a folder", () => {
     ["entries that are not a list", folderOf({ name: "a", type: "directory", entries: { length: 2 } })],
     ["entries that are not objects", folderOf(1, "a", null)],
     ["a link without an end", folderOf({ name: "a", type: "symbolic" })],
+    ["a link to half a surrogate", folderOf({ name: "a", type: "symbolic", link: "b\ud800" })],
     ["a file at its top", file("/")],
     ["a list at its top", []],
     ["null at its top", null],
