@@ -373,6 +373,26 @@ describe("zerograph", () => {
     expect(readdirSync(folder).sort()).toEqual(["copy.bin", "sea.bin"]);
   });
 
+  test("files put submits what it reads of a pipe, whose size is not known before", async () => {
+    const folder = emptyFolder();
+    const content = randomBytes(300_000);
+    writeFileSync(join(folder, "sea.bin"), content);
+    execFileSync("mkfifo", ["pipe"], { cwd: folder });
+    const writer = spawn("sh", ["-c", "cat sea.bin > pipe"], { cwd: folder });
+    onTestFinished(() => void writer.kill("SIGKILL"));
+    const env = { ZEROGRAPH_WALLET_KEY: DEMO_USER.privateKey };
+    const put = await zerograph(["files", "put", "pipe", "--json"], env, folder);
+    expect([put.status, put.stderr]).toEqual([0, ""]);
+    const stored = JSON.parse(put.stdout);
+    expect(stored).toMatchObject({ sizeBytes: 300_000, segments: 2 });
+    const download = await fetch(`${stack().origin}/file?root=${stored.root}`);
+    expect(Buffer.from(await download.arrayBuffer()).equals(content)).toBe(true);
+    const endless = await zerograph(["files", "put", "/dev/zero"], env, folder);
+    expect([endless.status, endless.stderr]).toEqual([2, expect.stringContaining("more than 268435456 bytes")]);
+    const empty = await zerograph(["files", "put", "/dev/null"], env, folder);
+    expect([empty.status, empty.stderr]).toEqual([2, expect.stringContaining("has 0 bytes")]);
+  });
+
   test("files get stores nothing but the file of this root, and replaces only regular files", async () => {
     const content = randomBytes(700_000);
     const { root } = await hashFile(content, () => {});

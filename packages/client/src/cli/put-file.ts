@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BaseError, createPublicClient, createWalletClient, defineChain, type Hex, http, isHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -17,6 +17,7 @@ import { required } from "./settings.ts";
 
 /** The file and its segments are in memory. */
 const MAX_BYTES = 256 * 1_048_576;
+const PIECE_BYTES = 1_048_576;
 const SEEN_WITHIN_MS = 120_000;
 const SEEN_EVERY_MS = 1_000;
 
@@ -24,14 +25,11 @@ type Transaction = NonNullable<NonNullable<PrepareUploadQuery["prepareUpload"]>[
 
 /** `files put`: hashes a file, submits its root with the wallet's transaction, and uploads its segments. */
 export async function put(path: string, { settings, print }: Invocation): Promise<number> {
-  const found = statSync(path);
-  if (found.isDirectory()) throw new UsageError(`${path} is a folder: this command takes one file.`);
-  const { size } = found;
-  if (size === 0 || size > MAX_BYTES)
-    throw new UsageError(`${path} has ${size} bytes: this command takes 1 to ${MAX_BYTES}.`);
+  const content = readFile(path);
+  const size = content.length;
   const account = privateKeyToAccount(walletKeyOf(settings.walletKey));
   const client = createClient({ url: settings.url });
-  const tree = await hashFile(readFileSync(path), () => {});
+  const tree = await hashFile(content, () => {});
   const input = { sizeBytes: String(size), nodes: [...tree.nodes], from: account.address };
   const { prepareUpload: prepared } = await client.query(PrepareUploadDocument, { input });
   if (prepared?.root !== tree.root)
@@ -51,6 +49,36 @@ export async function put(path: string, { settings, print }: Invocation): Promis
     () => `${root}\n${size} bytes in ${parts}, a fee of ${fee} neuron`,
   );
   return 0;
+}
+
+/**
+ * The bytes of a file or a pipe. Its size is that of what was read: one that grows meanwhile would be submitted with
+ * another size than its content has.
+ */
+function readFile(path: string): Buffer<ArrayBuffer> {
+  const found = statSync(path);
+  if (found.isDirectory()) throw new UsageError(`${path} is a folder: this command takes one file.`);
+  if (found.size > MAX_BYTES) throw wrongSize(path, `${found.size}`);
+  const pieces: Uint8Array[] = [];
+  const piece = new Uint8Array(PIECE_BYTES);
+  let size = 0;
+  const file = openSync(path, "r");
+  try {
+    for (let read = -1; read !== 0; ) {
+      read = readSync(file, piece);
+      size += read;
+      if (size > MAX_BYTES) throw wrongSize(path, `more than ${MAX_BYTES}`);
+      pieces.push(piece.slice(0, read));
+    }
+  } finally {
+    closeSync(file);
+  }
+  if (size === 0) throw wrongSize(path, "0");
+  return Buffer.concat(pieces);
+}
+
+function wrongSize(path: string, size: string): UsageError {
+  return new UsageError(`${path} has ${size} bytes: this command takes 1 to ${MAX_BYTES}.`);
 }
 
 function walletKeyOf(given: string | undefined): Hex {
