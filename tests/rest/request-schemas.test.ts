@@ -136,6 +136,27 @@ test.each(bodies)("what $name accepts is what is published", async ({ name, sche
   );
 });
 
+test.each(["####", "AAA", "AA=A", "AAAA\n", "__-_"])(
+  "a segment whose data is %j is refused, and its description says so",
+  async (data) => {
+    const name = "POST /file/segment";
+    const body = { ...(NOTES[name]?.example as object), data };
+    const schema = bodies.find((body) => body.name === name)?.schema;
+    expect(schema?.safeParse(body).success).toBe(false);
+    expect(check.bodyOf(name, JSON_TYPE).takes(body)).toBe(false);
+  },
+);
+
+test("no list is described as accepting an empty cursor, which none issues", () => {
+  type Parameter = { readonly name: string; readonly schema: { readonly minLength?: number } };
+  const operations = check.operations as readonly (readonly [string, { parameters?: readonly Parameter[] }])[];
+  const cursors = operations.flatMap(([name, { parameters = [] }]) =>
+    parameters.flatMap((parameter) => (parameter.name === "cursor" ? [{ name, ...parameter.schema }] : [])),
+  );
+  expect(cursors.length).toBeGreaterThan(3);
+  for (const { name, minLength } of cursors) expect(minLength, name).toBe(1);
+});
+
 /** The invalid field; undefined for an accepted body. */
 async function faultOf(read: (bytes: Buffer) => unknown, body: unknown): Promise<string | undefined> {
   try {

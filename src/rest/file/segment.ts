@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { decodeBase64 } from "../../kernel/text/base64.ts";
+import { readBase64 } from "../../kernel/text/base64.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
@@ -10,6 +10,9 @@ const BODY_LIMIT_BYTES = 524_288;
 /** The merkle path of a file of 2^64 bytes is shorter. */
 const MAX_PROOF_LENGTH = 64;
 const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
+
+/** For the description: `readBase64` also refuses bits that a last character has beyond the bytes. */
+const BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
 const ZERO_ROOT = `0x${"0".repeat(64)}`;
 
@@ -25,10 +28,22 @@ const body = z.object({
       "The sequence number of one of the file's submissions. Takes precedence over a root of zeros.",
   }),
   index: z.int().min(0).meta({ description: "The index of the segment in the file, from 0." }),
-  data: z.string().min(1, "Segment data is empty").max(MAX_DATA_CHARACTERS).meta({
-    description:
-      "The segment's bytes in base64: 262,144 bytes. The last segment has as many 256-byte chunks as its data fills, padded with zeros.",
-  }),
+  data: z
+    .string()
+    .min(1, "Segment data is empty")
+    .max(MAX_DATA_CHARACTERS)
+    .meta({
+      contentEncoding: "base64",
+      pattern: BASE64,
+      description:
+        "The segment's bytes in base64: 262,144 bytes. The last segment has as many 256-byte chunks as its data fills, padded with zeros.",
+    })
+    .transform((text, { addIssue }): Buffer => {
+      const bytes = readBase64(text);
+      if (bytes) return bytes;
+      addIssue("illegal base64 data");
+      return z.NEVER;
+    }),
   proof: z.object({
     // Clients in Go write an empty list as null.
     lemma: z
@@ -63,7 +78,7 @@ export const uploadSegment = defineRoute({
       txSeq: typeof txSeq === "number" ? BigInt(txSeq) : undefined,
       ...{ index, proof },
     };
-    await app.uploads.put({ ...segment, data: decodeBase64(data, "data") });
+    await app.uploads.put({ ...segment, data });
     return json(envelope(DONE));
   },
 });

@@ -26,7 +26,7 @@ export function keyListQuery<const Statuses extends readonly string[]>(statuses:
   return z.strictObject({
     status: z.enum([...statuses, "all"]).default("all"),
     limit: integerParameter(1, 100, 100),
-    cursor: z.string().optional(),
+    cursor: z.string().optional().meta({ minLength: 1 }),
   });
 }
 

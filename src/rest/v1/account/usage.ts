@@ -145,7 +145,7 @@ export const getUsageHistory = defineRoute({
     ...tagFilter,
     limit: integerParameter(1, 100, 20),
     offset: integerParameter(0, MAX_OFFSET, 0),
-    cursor: z.string().max(512).optional(),
+    cursor: z.string().max(512).optional().meta({ minLength: 1 }),
     include_total: flag,
   }),
   answer: {

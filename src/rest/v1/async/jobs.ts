@@ -33,7 +33,7 @@ export const listAsyncJobs = defineRoute({
   query: z.strictObject({
     status: z.enum([...JOB_STATES, "all"]).default("all"),
     limit: integerParameter(1, 100, 20),
-    cursor: z.string().max(512).optional(),
+    cursor: z.string().max(512).optional().meta({ minLength: 1 }),
   }),
   answer: JOB_LIST,
   async handle(app, { reach, query: { status, limit, cursor } }) {
