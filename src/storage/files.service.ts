@@ -75,10 +75,14 @@ export class FilesService {
     return file?.sizeBytes === sizeBytes ? file : undefined;
   }
 
-  /** The nodes of a file's first submission, undefined when the chain has none. */
-  async nodesOf(root: Hex): Promise<readonly SubmissionNode[] | undefined> {
-    const [file] = await this.byRoots([root]);
-    return file && (await this.#dependencies.submissions.find(file.firstTxSeq))?.nodes;
+  /**
+   * The nodes of the submission of a root with this size, else those of its first submission, which may state another
+   * size; undefined when the chain has none.
+   */
+  async nodesOf(root: Hex, sizeBytes: number): Promise<readonly SubmissionNode[] | undefined> {
+    const { submissions } = this.#dependencies;
+    const txSeq = (await submissions.ofSize(root, sizeBytes)) ?? (await this.byRoots([root]))[0]?.firstTxSeq;
+    return txSeq === undefined ? undefined : (await submissions.find(txSeq))?.nodes;
   }
 
   /** Which nodes hold a file. */

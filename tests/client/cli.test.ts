@@ -388,7 +388,10 @@ describe("zerograph", () => {
     const download = await fetch(`${stack().origin}/file?root=${stored.root}`);
     expect(Buffer.from(await download.arrayBuffer()).equals(content)).toBe(true);
     const endless = await zerograph(["files", "put", "/dev/zero"], env, folder);
-    expect([endless.status, endless.stderr]).toEqual([2, expect.stringContaining("more than 268435456 bytes")]);
+    expect([endless.status, endless.stderr]).toEqual([
+      2,
+      expect.stringContaining("more than 268435456 bytes"),
+    ]);
     const empty = await zerograph(["files", "put", "/dev/null"], env, folder);
     expect([empty.status, empty.stderr]).toEqual([2, expect.stringContaining("has 0 bytes")]);
   });

@@ -149,7 +149,10 @@ test.each(["####", "AAA", "AA=A", "AAAA\n", "__-_"])(
 
 test("no list is described as accepting an empty cursor, which none issues", () => {
   type Parameter = { readonly name: string; readonly schema: { readonly minLength?: number } };
-  const operations = check.operations as readonly (readonly [string, { parameters?: readonly Parameter[] }])[];
+  const operations = check.operations as readonly (readonly [
+    string,
+    { parameters?: readonly Parameter[] },
+  ])[];
   const cursors = operations.flatMap(([name, { parameters = [] }]) =>
     parameters.flatMap((parameter) => (parameter.name === "cursor" ? [{ name, ...parameter.schema }] : [])),
   );

@@ -17,7 +17,12 @@ async function startWith(content: Uint8Array) {
   expect(longer.root).toBe(file.root);
   const txSeqs = [await submit(database, node, longer), await submit(database, node, file)] as const;
   await upload(node, file);
-  const submissions = new SubmissionsService({ queries: database, chainId: CHAIN_ID, flow: "0x", watcher: "files" });
+  const submissions = new SubmissionsService({
+    queries: database,
+    chainId: CHAIN_ID,
+    flow: "0x",
+    watcher: "files",
+  });
   const files = new FilesService({ node, submissions });
   const reader = new FileReader({ node, cacheBytes: 0 });
   return {
@@ -29,7 +34,10 @@ async function startWith(content: Uint8Array) {
 
 test("a manifest is read with the size of the submission that is named, when another has its root", async () => {
   const manifest = encodeFolder([{ names: ["empty"], sizeBytes: 0, roots: [] }]);
-  const { folders, txSeqs: [padded, exact] } = await startWith(manifest);
+  const {
+    folders,
+    txSeqs: [padded, exact],
+  } = await startWith(manifest);
   for (let turn = 0; turn < 2; turn++) {
     await expect(folders.find({ txSeq: padded }, [])).rejects.toMatchObject({ code: "folder_malformed" });
     expect(await folders.find({ txSeq: exact }, ["empty"])).toMatchObject({ kind: "file", sizeBytes: 0 });
@@ -37,9 +45,16 @@ test("a manifest is read with the size of the submission that is named, when ano
 });
 
 test("the media type of a file is that of its own bytes, when another submission has its root", async () => {
-  const { downloads, txSeqs: [padded, exact] } = await startWith(Buffer.from("a text"));
+  const {
+    downloads,
+    txSeqs: [padded, exact],
+  } = await startWith(Buffer.from("a text"));
   for (let turn = 0; turn < 2; turn++) {
-    expect(await downloads.mediaType(await downloads.ofFile({ txSeq: padded }))).toBe("application/octet-stream");
-    expect(await downloads.mediaType(await downloads.ofFile({ txSeq: exact }))).toBe("text/plain; charset=utf-8");
+    expect(await downloads.mediaType(await downloads.ofFile({ txSeq: padded }))).toBe(
+      "application/octet-stream",
+    );
+    expect(await downloads.mediaType(await downloads.ofFile({ txSeq: exact }))).toBe(
+      "text/plain; charset=utf-8",
+    );
   }
 });

@@ -169,10 +169,11 @@ export class UploadsService {
   /** The nodes of a file by its root: the root itself if it is the only node, else those of a known submission. */
   async #nodesOf(sizeBytes: number, root: Hex | undefined): Promise<readonly SubmissionNode[]> {
     if (root === undefined) throw invalid("root", "Send the file's root, its nodes or its content.");
-    const [height, ...more] = nodeHeights(sizeBytes);
+    const heights = nodeHeights(sizeBytes);
+    const [height, ...more] = heights;
     if (height !== undefined && more.length === 0) return [{ root, height }];
-    const known = await this.#dependencies.files.nodesOf(root);
-    if (known) return known;
+    const known = await this.#dependencies.files.nodesOf(root, sizeBytes);
+    if (known && known.map((node) => node.height).join() === heights.join()) return known;
     throw invalid(
       "nodes",
       `The root alone is not enough for a file of ${sizeBytes} bytes: send its nodes or content.`,
