@@ -105,3 +105,57 @@ test("the images of a job are read from the database one at a time", async () =>
   });
   expect(Math.max(...imagesRead)).toBe(1);
 });
+
+test.each([
+  ["is no file", { data: [{ b64_json: "A" }] }],
+  ["is not there", { data: [] }],
+])(
+  "an image that %s is given up, and does not keep those of other jobs from being stored",
+  async (_, broken) => {
+    const { app, origin, rpcUrl } = stack();
+    const { database } = app;
+    const { secret } = await seedAccount(database, 10n ** 9n);
+    const run = async (prompt: string) => {
+      const body = { model: SERVICES.images.model, prompt, size: "64x64" };
+      const accepted = await rest<{ jobId: string }>(origin, "/v1/async/images/generations", secret, {
+        body,
+      });
+      const { jobId } = accepted.body;
+      await until(async () => {
+        const sql = "select 1 from job where id = $1::uuid and state = 'completed'";
+        return (await database.rows(sql, [jobId])).length === 1;
+      });
+      return jobId;
+    };
+    const [first, second] = [await run("a lost sea"), await run("a found sea")];
+    await database.rows("update job_content set result = $2::text where id = $1::uuid returning 1", [
+      first,
+      JSON.stringify(broken),
+    ]);
+    let reads = 0;
+    const queries: Queries = {
+      rows(sql, parameters) {
+        if (parameters?.[0] === first && sql.includes("b64_json")) reads++;
+        return database.rows(sql, parameters);
+      },
+    };
+    const runner = new ImageFilesRunner({
+      ...{ queries, uploads: app.uploads, log: createLogger("silent"), pollMs: 20 },
+      sender: new WalletSender({
+        client: createPublicClient({ transport: http(rpcUrl) }),
+        chainId: app.network.chainId,
+        privateKey: ROUTER_WALLET.privateKey,
+      }),
+    });
+    onTestFinished(() => runner.stop());
+    runner.start();
+    const stateOf = async (jobId: string) => {
+      type Row = { readonly state: string };
+      const sql = "select state from image_file where job_id = $1::uuid";
+      return (await database.rows<Row>(sql, [jobId])).map(({ state }) => state);
+    };
+    await until(async () => (await stateOf(second))[0] === "stored");
+    expect(await stateOf(first)).toEqual(["failed"]);
+    expect(reads).toBeLessThanOrEqual(2);
+  },
+);

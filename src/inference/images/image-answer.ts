@@ -10,12 +10,18 @@ export type AnsweredImages = { readonly images: readonly AnsweredImage[]; readon
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Whether an item of a provider's list has an image in base64. */
+/** Whether an item of a provider's list has an image in base64, which is not empty when it is decoded. */
 export function isImage(
   item: unknown,
 ): item is { readonly b64_json: string; readonly revised_prompt?: unknown } {
   if (typeof item !== "object" || item === null || !("b64_json" in item)) return false;
-  return typeof item.b64_json === "string" && BASE64.test(item.b64_json);
+  return typeof item.b64_json === "string" && BASE64.test(item.b64_json) && isDecodable(item.b64_json);
+}
+
+/** A single character after whole groups of four has six bits, which are no byte. */
+function isDecodable(base64: string): boolean {
+  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  return (base64.length - padding) % 4 !== 1;
 }
 
 /** What the router reads from a provider's answer with images, without the images themselves. */

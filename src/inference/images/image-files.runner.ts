@@ -84,13 +84,20 @@ export class ImageFilesRunner {
     }
   }
 
-  async #rootsOf(jobId: string): Promise<readonly Hex[]> {
-    const { queries, uploads } = this.#dependencies;
-    const roots: Hex[] = [];
+  /** Undefined in place of an image that is no file, and of the first one of a result without any. */
+  async #rootsOf(jobId: string): Promise<readonly (Hex | undefined)[]> {
+    const { queries, uploads, log } = this.#dependencies;
+    const roots: (Hex | undefined)[] = [];
     for (;;) {
       const image = await readImage(queries, jobId, roots.length);
+      if (!image && roots.length > 0) return roots;
+      if (image && image.length > 0) {
+        roots.push(await uploads.rootOf(image));
+        continue;
+      }
+      log.error({ jobId, ordinal: roots.length }, "an image of a job cannot be read: it is not stored");
+      roots.push(undefined);
       if (!image) return roots;
-      roots.push(await uploads.rootOf(image));
     }
   }
 

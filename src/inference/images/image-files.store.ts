@@ -36,9 +36,16 @@ export async function readImage(
   return row?.image == null ? undefined : Buffer.from(row.image, "base64");
 }
 
-/** Records the images of a job by their roots, in order. */
-export async function recordImages(queries: Queries, jobId: string, roots: readonly Hex[]): Promise<void> {
-  await queries.rows(RECORD_IMAGES, [jobId, JSON.stringify(roots)]);
+/**
+ * Records the images of a job by their roots, in order. One without a root is recorded as failed, so that its job is not
+ * read again.
+ */
+export async function recordImages(
+  queries: Queries,
+  jobId: string,
+  roots: readonly (Hex | undefined)[],
+): Promise<void> {
+  await queries.rows(RECORD_IMAGES, [jobId, JSON.stringify(roots.map((root) => root ?? ""))]);
 }
 
 /** Images that are due, at most `limit`. */
@@ -108,8 +115,9 @@ const IMAGE = `
   where id = $1::uuid and expires_at > now()`;
 
 const RECORD_IMAGES = `
-  insert into image_file (job_id, ordinal, root)
-  select $1::uuid, n - 1, root from jsonb_array_elements_text($2::text::jsonb) with ordinality as image (root, n)
+  insert into image_file (job_id, ordinal, root, state)
+  select $1::uuid, n - 1, root, case root when '' then 'failed' else 'waiting' end
+  from jsonb_array_elements_text($2::text::jsonb) with ordinality as image (root, n)
   on conflict do nothing`;
 
 // Of identical images only one is processed at a time, preferring one that is already paid for.

@@ -169,6 +169,8 @@ test.each<[string, object]>([
   ["is not base64", { b64_json: "!!!! not" }],
   ["has a URL in place of its bytes", { b64_json: "data:image/png;base64,aGVsbG8=" }],
   ["is empty", { b64_json: "" }],
+  ["is less than a byte", { b64_json: "A" }],
+  ["ends within a byte", { b64_json: "aGVsbG8hA" }],
   ["is long, and not base64 at its end", { b64_json: `${"A".repeat(300_000)}!` }],
 ])("an image that %s is a failure of its provider, and costs nothing", async (_what, image) => {
   const bad: Script = (_, reply) => sendJson(reply, 200, { data: [{ b64_json: "aGVsbG8=" }, image] });
