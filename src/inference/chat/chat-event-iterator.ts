@@ -5,7 +5,7 @@ import { eventData } from "../dispatch/event-scanner.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { ChatService } from "./chat.service.ts";
 import type { ChatRequest } from "./chat-request.ts";
-import { shownContent } from "./content-text.ts";
+import { shownCalls, shownContent } from "./content-text.ts";
 
 /** A delta of an answer, or its end with the bill. */
 export type ChatPiece =
@@ -64,6 +64,7 @@ type Choice = {
     readonly reasoning_content?: string | null;
     readonly reasoning?: string | null;
     readonly tool_calls?: readonly unknown[] | null;
+    readonly function_call?: unknown;
   } | null;
 };
 
@@ -79,7 +80,7 @@ function toDelta({ index = 0, finish_reason, delta }: Choice): ChatPiece | undef
   const content = shownContent(delta ?? {});
   const text = content.text || undefined;
   const reasoning = delta?.reasoning_content || delta?.reasoning || content.reasoning || undefined;
-  const toolCalls = delta?.tool_calls ?? undefined;
+  const toolCalls = shownCalls(delta ?? {});
   const finishReason = finish_reason ?? undefined;
   if (text === undefined && reasoning === undefined && toolCalls === undefined && finishReason === undefined)
     return undefined;

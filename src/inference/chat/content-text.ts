@@ -39,6 +39,21 @@ export function shownContent({
   return { text: text || (typeof refusal === "string" && refusal !== "" ? refusal : text), reasoning };
 }
 
+/**
+ * The calls of a message or a delta where an API has one list for them; undefined without any. OpenAI's legacy form has a
+ * single call, without an id.
+ */
+export function shownCalls({
+  tool_calls: calls,
+  function_call: call,
+}: {
+  readonly tool_calls?: readonly unknown[] | null | undefined;
+  readonly function_call?: unknown;
+}): readonly unknown[] | undefined {
+  if (calls?.length || call == null) return calls ?? undefined;
+  return [{ index: 0, type: "function", function: call }];
+}
+
 function readPart(part: unknown): ContentText | undefined {
   if (typeof part === "string") return { text: part, reasoning: "" };
   const { type, text, thinking, refusal } = typeof part === "object" && part !== null ? (part as Fields) : {};

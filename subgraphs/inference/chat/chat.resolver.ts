@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/trace.ts";
-import { shownContent } from "../../../src/inference/chat/content-text.ts";
+import { shownCalls, shownContent } from "../../../src/inference/chat/content-text.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import { cacheRequestOf } from "../../shared/cache.ts";
@@ -61,6 +61,7 @@ type Answer = {
       readonly refusal?: unknown;
       readonly reasoning_content?: string | null;
       readonly tool_calls?: readonly unknown[] | null;
+      readonly function_call?: unknown;
     };
   }[];
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null;
@@ -75,7 +76,7 @@ function toCompletion({ choices, usage, x_0g_trace: trace }: Answer): ChatComple
         index: index ?? at,
         text: content.text,
         reasoning: message.reasoning_content ?? (content.reasoning || null),
-        toolCalls: message.tool_calls ?? null,
+        toolCalls: shownCalls(message) ?? null,
         finishReason: finish_reason ?? null,
       };
     }),

@@ -52,6 +52,16 @@ test("events split at any byte are reassembled, and events without content are d
   expect((await feed.next()).done).toBe(true);
 });
 
+test("a call in OpenAI's legacy form is a tool call, part by part", async () => {
+  const { feed, sink } = newFeed();
+  const parts = [{ name: "look", arguments: '{"at":' }, { arguments: '"sea"}' }];
+  for (const function_call of parts) sink.write(event({ choices: [{ index: 0, delta: { function_call } }] }));
+  for (const part of parts)
+    expect((await feed.next()).value).toMatchObject({
+      toolCalls: [{ index: 0, type: "function", function: part }],
+    });
+});
+
 test("a refusal is the text of its choice", async () => {
   const { feed, sink } = newFeed();
   sink.write(
