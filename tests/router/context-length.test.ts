@@ -28,6 +28,20 @@ const REFUSALS = {
     },
   },
   anthropic: CLAUDE_TOO_LONG,
+  "earlier vllm": {
+    object: "error",
+    message: "This model's maximum context length is 1000 tokens. However, you requested 1200 tokens.",
+    type: "BadRequestError",
+    code: 400,
+  },
+  "vllm's engine": {
+    error: { message: "The decoder prompt (length 1200) is longer than the maximum model length of 1000." },
+  },
+  sglang: {
+    object: "error",
+    message: "The input (1200 tokens) is longer than the model's context length (1000 tokens).",
+    type: "BadRequestError",
+  },
 } as const;
 const MODELS = ["skipped", "answer", "pinned", "unknown", ...Object.keys(REFUSALS)];
 

@@ -85,6 +85,31 @@ describe.each(STREAMS)("a field that the provider itself refuses, with stream: %
     expect(answer).toEqual({ status: 400, param: shown, message: "The provider rejected the request: No." });
   });
 
+  const missing = (...loc: readonly unknown[]) => ({
+    type: "missing",
+    loc,
+    msg: "Field required",
+    input: {},
+  });
+  test.each<[string, object, string | null, string]>([
+    ["of its own", { message: "No.", type: "BadRequestError", param: "top_p", code: 400 }, "top_p", "No."],
+    ["with a text in detail", { detail: "No." }, null, "No."],
+    [
+      "with a list of fields in detail",
+      { detail: [missing("body", "messages", 0, "content"), missing("body", "top_p")] },
+      "messages.0.content",
+      "messages.0.content: Field required; top_p: Field required",
+    ],
+    ["with nothing that is known", { fault: "No." }, null, "no reason was given"],
+  ])("may be stated by a body %s", async (_, body, shown, reason) => {
+    router().scripted[0]?.scripts.set("chat", (_call, response) => sendJson(response, 422, body));
+    const answer = await refusal("chat/completions", { model: "chat", messages, stream });
+    expect(answer).toEqual({
+      ...{ status: 400, param: shown },
+      message: `The provider rejected the request: ${reason}`,
+    });
+  });
+
   test.each([
     ["messages.3.content", "input"],
     ["max_completion_tokens", "max_output_tokens"],

@@ -2,6 +2,7 @@ import { ForbiddenAddress } from "../../../kernel/address-guard.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { BYTE_ORDER_MARK, hasByteOrderMark } from "../../../kernel/text/byte-order-mark.ts";
 import type { MemoryBudget, MemoryLease } from "../../../load/memory-budget.ts";
+import { type Fields, fieldsOf } from "../../body/fields.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
 import { ProviderFailure, ProviderRefusal } from "./provider-failure.ts";
@@ -105,9 +106,9 @@ const BUSY_CODES: ReadonlySet<string> = new Set([
   "rate_limit_error",
   "rate_limit_exceeded",
 ]);
-/** How servers without that code (vLLM, llama.cpp, Anthropic's format) report that a request is too long. */
+/** How servers without that code (vLLM, SGLang, llama.cpp, Anthropic's format) report that a request is too long. */
 const TOO_LONG_FOR_MODEL =
-  /maximum context length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long/i;
+  /maximum (?:context|prompt) length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long|longer than the (?:model's context|maximum model) length/i;
 /** How servers report that they do not keep the response that a request continues; vLLM with 404. */
 const RESPONSE_GONE = /\bresponse with id\b.{0,200}\bnot found\b/i;
 
@@ -198,7 +199,7 @@ function readError(body: Buffer, providerUrl: string | undefined): StatedError {
   if (body.length > MAX_REFUSAL_BYTES) return { reason: NO_REASON, code: "" };
   const text = body.toString("utf8");
   try {
-    const { error } = JSON.parse(text) as { error?: unknown };
+    const error = errorIn(JSON.parse(text));
     if (typeof error !== "object" || error === null) return { reason: shown(error), code: "" };
     const { message, code, type, param } = error as Record<string, unknown>;
     return { reason: shown(message), code: String(code ?? type ?? ""), param: fieldOf(param) };
@@ -208,3 +209,25 @@ function readError(body: Buffer, providerUrl: string | undefined): StatedError {
 }
 
 const NO_REASON = "no reason was given";
+const MAX_DETAILS = 3;
+
+/**
+ * The error that a body states: its member `error`, or the body itself, as earlier versions of vLLM and Cohere's API
+ * answer. Servers made with FastAPI have it in `detail`: a text, or a list of the fields at fault.
+ */
+function errorIn(body: unknown): unknown {
+  if (typeof body !== "object" || body === null) return undefined;
+  const { error, message, detail } = body as Fields;
+  if (error !== undefined && error !== null) return error;
+  if (typeof message === "string") return body;
+  return Array.isArray(detail) ? listedError(detail) : detail;
+}
+
+function listedError(details: readonly unknown[]): unknown {
+  const faults = details.slice(0, MAX_DETAILS).map(fieldsOf);
+  const paths = faults.map(({ loc }) => (Array.isArray(loc) ? loc : []).filter((name) => name !== "body"));
+  const texts = faults.map(({ msg }, at) =>
+    [...(paths[at]?.length ? [paths[at].join(".")] : []), msg].join(": "),
+  );
+  return { message: texts.join("; "), param: paths[0]?.join(".") };
+}
