@@ -190,11 +190,12 @@ export class DispatchService {
         throw (error instanceof AppError && given.ourFault?.(error, provider)) || error;
       }
     };
+    const ends = { mayFailOver: () => relay.mayFailOver, stop: relay.stopped };
     try {
       const served = admitted.cache && (await cache?.serve(admitted, lease));
       if (served)
         await relay.run(attemptFor(served, admitted), async (to) => replayExchange(served.cached, to));
-      else await failover.run(admitted, relay.clientGone, run, () => relay.mayFailOver);
+      else await failover.run(admitted, relay.clientGone, run, ends);
       const recorded = recorder?.answer;
       if (recorded) await cache?.keep(admitted, recorded);
     } catch (error) {

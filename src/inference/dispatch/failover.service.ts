@@ -33,15 +33,17 @@ export class FailoverService {
 
   /**
    * Calls `attempt` for one candidate after the other until it resolves. Throws a failure caused by the client
-   * immediately, and the last provider's failure when no candidate is left or `mayFailOver` returns false.
+   * immediately, and the last provider's failure when no candidate is left or `mayFailOver` returns false. Once `stop`
+   * aborts, throws its reason in place of another attempt.
    */
   async run<T>(
     admitted: Admitted,
     signal: AbortSignal,
     attempt: (options: AttemptOptions) => Promise<T>,
-    mayFailOver: () => boolean = () => true,
+    { mayFailOver = () => true, stop }: { mayFailOver?(): boolean; readonly stop?: AbortSignal } = {},
   ): Promise<T> {
     const { clock, health, tries, totalMs } = this.#dependencies;
+    const wake = stop ? AbortSignal.any([signal, stop]) : signal;
     const startedMs = clock.monotonicMs();
     const untilMs = startedMs + totalMs;
     const queue = admitted.candidates.map((provider) => ({
@@ -57,8 +59,9 @@ export class FailoverService {
       const nowMs = clock.monotonicMs();
       if (Math.max(next.notBeforeMs, nowMs) >= untilMs) break;
       const waitMs = next.notBeforeMs - nowMs;
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      if (waitMs > 0) await clock.sleep(waitMs, wake);
       if (signal.aborted) throw new AppError("provider_error", "The client disconnected.");
+      stop?.throwIfAborted();
       const { provider } = next;
       const hasOther =
         queue.some((other) => other.failures === 0 && !isShut(other.provider)) && n + 1 < tries;

@@ -15,6 +15,7 @@ import type { Delivery } from "./stream-writer.ts";
 export class StreamRelay {
   readonly #options: StreamOptions;
   readonly #abort = new AbortController();
+  readonly #stop = new AbortController();
   readonly #delivery: Delivery;
   #current: StreamAttempt | undefined;
   #isBroken = false;
@@ -31,6 +32,11 @@ export class StreamRelay {
   /** Aborts when the client disconnects. */
   get clientGone(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** Aborts when the answer is stopped, with the failure as its reason. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal;
   }
 
   /** Whether the bill has been made, or is being made. */
@@ -60,8 +66,11 @@ export class StreamRelay {
     await current.follow(exchange);
   }
 
-  /** Ends the answer with a failure that is not the provider's, so that no other one is tried. */
+  /**
+   * Ends the answer with a failure that is not the provider's, so that no other one is tried, also between two attempts.
+   */
   stop(failure: AppError): void {
+    this.#stop.abort(failure);
     this.#current?.stop(failure);
   }
 
