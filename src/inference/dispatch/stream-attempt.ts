@@ -10,7 +10,7 @@ import type {
   ProviderListener,
 } from "../providers/exchange/provider.client.ts";
 import { failureOf } from "../providers/exchange/provider-answer.ts";
-import { malformed, ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import { DeadlineExceeded, malformed, ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { SilenceTimer } from "../providers/exchange/silence-timer.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import { ErrorBodyCollector } from "./error-body-collector.ts";
@@ -43,8 +43,10 @@ export class StreamAttempt implements ProviderListener {
   #head: ProviderHead | undefined;
   readonly #refusal = new ErrorBodyCollector();
   #hasContent = false;
-  /** Whether the provider had to wait for the client. */
+  /** Whether the provider had to wait for the client, how long, and since when it does. */
   #wasBehind = false;
+  #waitedMs = 0;
+  #waitsSinceMs: number | undefined;
   #closed = false;
   /** Whether the provider has ended the exchange. */
   #isEnded = false;
@@ -76,6 +78,7 @@ export class StreamAttempt implements ProviderListener {
       {
         behind: () => {
           this.#wasBehind = true;
+          this.#waitsSinceMs = performance.now();
           this.#intake.hold();
           this.#silence.stop();
         },
@@ -135,6 +138,8 @@ export class StreamAttempt implements ProviderListener {
 
   onDrain(): void {
     if (!this.#writer.markDrained()) return;
+    this.#waitedMs = this.#waitMs;
+    this.#waitsSinceMs = undefined;
     this.#silence.allow(this.#options.silenceMs);
     this.#intake.release();
   }
@@ -270,8 +275,15 @@ export class StreamAttempt implements ProviderListener {
   #fail(failure: AppError): void {
     if (!this.#close()) return;
     this.#exchange?.abort(new Error("the answer failed"));
-    if (this.#writer.isBegun) this.#delivery.failure ??= failure;
-    this.#over.reject(failure);
+    const isReadTooSlowly = failure instanceof DeadlineExceeded && 2 * this.#waitMs > this.#attempt.totalMs;
+    const reason = isReadTooSlowly ? readTooSlowly(failure) : failure;
+    if (this.#writer.isBegun) this.#delivery.failure ??= reason;
+    this.#over.reject(reason);
+  }
+
+  /** How long the provider had to wait for the client so far. */
+  get #waitMs(): number {
+    return this.#waitedMs + (this.#waitsSinceMs === undefined ? 0 : performance.now() - this.#waitsSinceMs);
   }
 
   /** True on the first call. Aborting an exchange calls `onError` synchronously, which must not end it again. */
@@ -291,6 +303,11 @@ export class StreamAttempt implements ProviderListener {
     const settle = async () => then(await billing.settle(admitted, await ending));
     runFor(this.#context, settle).then(this.#over.resolve, this.#over.reject);
   }
+}
+
+/** The failure of an answer whose provider mostly waited for the client: it does not count against the provider. */
+function readTooSlowly(cause: DeadlineExceeded): AppError {
+  return new AppError("provider_error", "The answer was read too slowly to end in time.", { cause });
 }
 
 function tooSlow(): ProviderFailure {

@@ -42,6 +42,13 @@ export class ProviderFailure extends AppError {
   }
 }
 
+/** The failure of an exchange that took the whole time of its request. */
+export class DeadlineExceeded extends ProviderFailure {
+  constructor() {
+    super("silent", { cause: new Error("the provider took too long") });
+  }
+}
+
 /** The failure of a provider that sent an invalid answer. */
 export function malformed(message: string, cause?: unknown): ProviderFailure {
   return new ProviderFailure("malformed", { message, cause });

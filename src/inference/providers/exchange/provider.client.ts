@@ -6,7 +6,7 @@ import type { Hex } from "../../../kernel/text/hex.ts";
 import { retryAfterOf } from "../../../kernel/text/retry-after.ts";
 import { endpointOf, type Provider } from "../provider.ts";
 import type { ExchangeHasher } from "./exchange-hasher.ts";
-import { ProviderFailure } from "./provider-failure.ts";
+import { DeadlineExceeded, ProviderFailure } from "./provider-failure.ts";
 import { SecretMask, spellingsOf } from "./secret-mask.ts";
 import { TlsKeys } from "./tls-keys.ts";
 
@@ -236,7 +236,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     this.#hasher = given.hasher;
     this.#providerUrl = given.providerUrl;
     this.#onRefused = given.onRefused;
-    this.#deadline = setTimeout(() => this.abort(new ProviderFailure("silent", TOO_LONG)), given.totalMs);
+    this.#deadline = setTimeout(() => this.abort(new DeadlineExceeded()), given.totalMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -313,8 +313,6 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     return true;
   }
 }
-
-const TOO_LONG = { cause: new Error("the provider took too long") };
 
 function one(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;

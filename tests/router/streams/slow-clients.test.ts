@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { expect, test } from "vitest";
+import { event, openStream, ROLE } from "../../support/inference/scripted-provider.ts";
+import { useRouter } from "../../support/router.ts";
+import { until } from "../../support/until.ts";
+
+const router = await useRouter({
+  models: ["slow"],
+  count: 1,
+  settings: { PROVIDER_TOTAL_MS: "6000", CLIENT_STALL_MS: "60000" },
+});
+
+test("a client that reads too slowly for the deadline of its answer does not count against the provider", async () => {
+  const { scripted, seed, origin, app } = router();
+  const seeded = await seed(10n ** 15n);
+  const piece = event({ delta: { content: "word ".repeat(20_000) } });
+  scripted[0]?.scripts.set("slow", async (_, response) => {
+    openStream(response).write(ROLE);
+    const gone = once(response, "close").then(() => true);
+    while (!response.destroyed)
+      if (!response.write(piece))
+        if (await Promise.race([gone, once(response, "drain").then(() => false)])) return;
+  });
+  const outgoing = httpRequest(`${origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${seeded.secret}` },
+  });
+  outgoing.on("error", () => {});
+  outgoing.end(
+    JSON.stringify({
+      ...{ model: "slow", stream: true, max_tokens: 10_000_000 },
+      messages: [{ role: "user", content: "hi" }],
+    }),
+  );
+  const [incoming] = await once(outgoing, "response");
+  incoming.pause();
+  const ended = await until(async () => {
+    const [request] = (await app.requests.list(seeded.account, { first: 1 })).rows;
+    return request !== undefined && request.status !== "running" && request;
+  });
+  outgoing.destroy();
+  expect(ended).toMatchObject({ status: "failed", errorCode: "provider_error" });
+  const offers = app.catalogue.model("slow")?.providers ?? [];
+  expect([offers.length, app.health.report(offers)]).toEqual([1, []]);
+});
