@@ -68,6 +68,20 @@ export const CHAT_SIZE_FIELDS = {
   n: CHAT_REQUEST.shape.n,
 };
 
+/**
+ * The client's limit on the tokens of an answer: the greater, if it sends both fields, since some servers read only one
+ * of them.
+ */
+export function answerLimitOf({
+  max_tokens: limit,
+  max_completion_tokens: completionLimit,
+}: {
+  readonly max_tokens?: number | null | undefined;
+  readonly max_completion_tokens?: number | null | undefined;
+}): number | undefined {
+  return Math.max(limit ?? 0, completionLimit ?? 0) || undefined;
+}
+
 /** A chat request, reduced to what the router reads. */
 export type ChatRequest = RequestFields & {
   readonly model: string;
@@ -102,7 +116,7 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
     ...modelsOf(fields),
     stream: fields.stream ?? false,
     wantsUsage: fields.stream_options?.include_usage ?? fields.usage?.include ?? false,
-    maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
+    maxTokens: answerLimitOf(fields),
     choices: fields.n ?? 1,
     verifyTee: fields.verify_tee ?? false,
     tags: tagsOf(fields.metadata),

@@ -6,7 +6,7 @@ export type FinishReason = (typeof FINISH_REASONS)[number];
 
 const MAX_REASON_LENGTH = 64;
 
-/** What providers state in place of them: Anthropic's reasons, those of OpenAI's responses, and OpenAI's legacy one. */
+/** What providers state in place of them: Anthropic's reasons, those of OpenAI's responses, Mistral's, and OpenAI's legacy one. */
 const NATIVE_REASONS: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
   stop_sequence: "stop",
@@ -15,6 +15,7 @@ const NATIVE_REASONS: Readonly<Record<string, FinishReason>> = {
   max_tokens: "length",
   max_output_tokens: "length",
   model_context_window_exceeded: "length",
+  model_length: "length",
   tool_use: "tool_calls",
   function_call: "tool_calls",
   refusal: "content_filter",

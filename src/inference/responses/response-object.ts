@@ -2,6 +2,7 @@ import { exactJson } from "../../kernel/text/exact-json.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { Trace } from "../billing/trace.ts";
 import { shownCache } from "../billing/usage.ts";
+import { nameFinishReason, readFinishReason } from "../requests/finish-reason.ts";
 import type { FunctionNames } from "./function-names.ts";
 import { fieldsOf } from "./said.ts";
 
@@ -52,8 +53,9 @@ export function responseJson({ id, model, createdAt, repeated }: ResponseHead, s
 
 /** Why a response is incomplete, from the finish reason of the chat; undefined if it is complete. */
 export function incompleteReasonOf(finishReason: unknown): string | undefined {
-  if (finishReason === "length") return "max_output_tokens";
-  return finishReason === "content_filter" ? "content_filter" : undefined;
+  const name = nameFinishReason(readFinishReason(finishReason));
+  if (name === "length") return "max_output_tokens";
+  return name === "content_filter" ? name : undefined;
 }
 
 /** The billed usage in the format of a response; `reasoningTokens` is what the provider reported. */

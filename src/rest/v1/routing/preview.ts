@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CHAT_SIZE_FIELDS } from "../../../inference/chat/chat-request.ts";
+import { answerLimitOf, CHAT_SIZE_FIELDS } from "../../../inference/chat/chat-request.ts";
 import { plannedChat } from "../../../inference/chat/chat-size.ts";
 import {
   endpointOf,
@@ -73,7 +73,7 @@ export const previewRouting = defineRoute({
     const preferences = mergePreferences(stated, headers);
     const chat = plannedChat({
       messages,
-      maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+      maxTokens: answerLimitOf(body),
       choices: body.n ?? undefined,
     });
     const { providers, refused } = await app.routing.preview(
