@@ -9,6 +9,12 @@ export function headerOf(rawHeaders: readonly string[], name: string): string | 
   return undefined;
 }
 
+/** All headers of this name (in lower case) as one list with commas; undefined without any. */
+export function listedHeaders(rawHeaders: readonly string[], name: string): string | undefined {
+  const lists = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
+  return lists.length === 0 ? undefined : lists.join(",");
+}
+
 /** How many headers have this name (in lower case). */
 export function timesSent(rawHeaders: readonly string[], name: string): number {
   let times = 0;

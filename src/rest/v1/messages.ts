@@ -8,7 +8,7 @@ import {
   TOKEN_COUNT_REQUEST,
 } from "../../inference/messages/messages-request.ts";
 import { ANTHROPIC_ERROR } from "../errors/anthropic-error.ts";
-import { headerOf } from "../http/headers.ts";
+import { listedHeaders } from "../http/headers.ts";
 import { callerOf, inferenceBytes } from "../inference-call.ts";
 import { defineRoute, json } from "../route.ts";
 import { routingHeaders } from "../routing-headers.ts";
@@ -70,7 +70,7 @@ export const countMessageTokens = defineRoute({
 
 /** The routing preferences, and the format headers for the provider. */
 function messagesHeaders(app: App, rawHeaders: readonly string[]) {
-  const version = headerOf(rawHeaders, "anthropic-version");
-  const beta = headerOf(rawHeaders, "anthropic-beta");
+  const version = listedHeaders(rawHeaders, "anthropic-version");
+  const beta = listedHeaders(rawHeaders, "anthropic-beta");
   return { preferences: routingHeaders(app, rawHeaders), headers: formatHeaders({ version, beta }) };
 }
