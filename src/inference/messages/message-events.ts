@@ -176,13 +176,20 @@ export class MessageEvents implements StreamReader {
     const outputTokens = readOutputUsage(usage, this.#limits.maxOutputTokens);
     const isInputTaken = this.#takeUsage(usage, outputTokens);
     const { stop_reason: reason } = fieldsOf(delta);
-    if (typeof reason !== "string") return "preamble";
+    if (typeof reason !== "string") return this.#takeLateUsage();
     this.#finished = true;
     const showsInput = typeof fieldsOf(usage).input_tokens === "number";
     const isInputTrue = isInputTaken || !showsInput;
     const isCacheTrue = isMessageCacheShown(usage, this.#stated.input);
     const isTrue = this.usage !== undefined && outputTokens !== undefined && isInputTrue && isCacheTrue;
     this.#last = { event, data: isTrue ? data : undefined };
+    return "withheld";
+  }
+
+  /** Usage after the stop reason is shown with that, as it is billed. */
+  #takeLateUsage(): EventKind {
+    if (!this.#last) return "preamble";
+    this.#last = { ...this.#last, data: undefined };
     return "withheld";
   }
 
