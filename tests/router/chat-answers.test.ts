@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
 import { ask } from "../support/clients/graph-client.ts";
 import { rest } from "../support/clients/rest-client.ts";
@@ -11,7 +13,11 @@ import {
 } from "../support/inference/scripted-provider.ts";
 import { useRouter } from "../support/router.ts";
 
-const router = await useRouter({ models: ["chat"], count: 1 });
+const CLAUDE = {
+  ...{ id: "claude", supported_formats: ["anthropic"] },
+  pricing: { prompt: "2", completion: "3" },
+};
+const router = await useRouter({ models: ["chat"], count: 1, more: () => [CLAUDE] });
 const set = (script: Script) => router().scripted[0]?.scripts.set("chat", script);
 
 type Billed = { readonly usage: object; readonly x_0g_trace: { readonly billing: object } };
@@ -95,4 +101,59 @@ test.each([
   });
   const [, last = "{}"] = /^event: response\.incomplete\ndata: (.*)$/m.exec(await reply.text()) ?? [];
   expect(JSON.parse(last)).toMatchObject({ response: details });
+});
+
+/** Streams these events as the message of a provider. */
+async function streamedMessage(events: readonly object[]): Promise<string> {
+  router().scripted[0]?.scripts.set("claude", (_, response) => {
+    const texts = events.map((event) => `event: x\ndata: ${JSON.stringify(event)}\n\n`);
+    openStream(response).end(texts.join(""));
+  });
+  const { secret } = await router().seed();
+  const reply = await fetch(`${router().origin}/v1/messages`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+    body: JSON.stringify({
+      ...{ model: "claude", stream: true, max_tokens: 50 },
+      messages: [{ role: "user", content: "What is the sea?" }],
+    }),
+  });
+  return reply.text();
+}
+
+const START = { type: "message_start", message: { type: "message", usage: { input_tokens: 9 } } };
+const WORD = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "wide" } };
+const STOP = { type: "message_stop" };
+const end = (usage: object) => ({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage });
+
+test("usage that a provider of messages reports after the stop reason is shown with it, as it is charged", async () => {
+  const late = { type: "message_delta", delta: {}, usage: { output_tokens: 5 } };
+  const text = await streamedMessage([START, WORD, end({ output_tokens: 1 }), late, STOP]);
+  const deltas = [...text.matchAll(/^data: (\{.*"message_delta".*\})$/gm)].map(([, data]) =>
+    JSON.parse(data ?? ""),
+  );
+  expect(deltas).toMatchObject([{ delta: { stop_reason: "end_turn" }, usage: { output_tokens: 5 } }]);
+  expect(text).toContain('"output_cost":"15"');
+});
+
+test("every header with beta features of Anthropic's format reaches the provider", async () => {
+  const { secret } = await router().seed();
+  const outgoing = httpRequest(`${router().origin}/v1/messages`, {
+    method: "POST",
+    headers: {
+      ...{ "content-type": "application/json", authorization: `Bearer ${secret}` },
+      "anthropic-beta": ["tools-2024", "thoughts-2025,files-2025"],
+    },
+  });
+  outgoing.end(
+    JSON.stringify({
+      ...{ model: "claude", max_tokens: 5 },
+      messages: [{ role: "user", content: "What is the sea?" }],
+    }),
+  );
+  const [incoming] = await once(outgoing, "response");
+  incoming.resume();
+  await once(incoming, "end");
+  const sent = router().scripted[0]?.callsOf("claude").at(-1)?.headers["anthropic-beta"];
+  expect(sent).toBe("tools-2024,thoughts-2025,files-2025");
 });

@@ -128,7 +128,7 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
 }
 
 /** Whether the client's own body has the option that requests usage from the provider. */
-export function requestsStreamUsage({ fields }: RequestFields): boolean {
+function requestsStreamUsage({ fields }: RequestFields): boolean {
   const options = fields.stream_options as { readonly include_usage?: unknown } | null | undefined;
   return options?.include_usage === true;
 }
@@ -172,6 +172,7 @@ export function providerBody(
 ): Buffer {
   const { fields, stream } = request;
   const added: Record<string, unknown> = { ...candidateModel(request, provider) };
+  if (stream && !requestsUsage && Object.hasOwn(fields, "stream_options")) added.stream_options = undefined;
   if (stream && requestsUsage && !requestsStreamUsage(request))
     added.stream_options = { ...(fields.stream_options as object), include_usage: true };
   if (request.maxTokens === undefined) added.max_tokens = maxTokens;

@@ -18,13 +18,7 @@ import type { ShownAnswer } from "./answer-edits.ts";
 import type { AnswerBounds, NativeForm, TranslatedChat } from "./answer-translation.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
-import {
-  type ChatRequest,
-  guardedChat,
-  providerBody,
-  requestsStreamUsage,
-  withDefaultLimit,
-} from "./chat-request.ts";
+import { type ChatRequest, guardedChat, providerBody, withDefaultLimit } from "./chat-request.ts";
 import { likelySize } from "./chat-size.ts";
 import { TextMeter } from "./text-meter.ts";
 
@@ -148,8 +142,7 @@ export class ChatService {
     await exchanges.stream(admitted, this.#pathOf(request), {
       sink,
       countInput: () => bodies.countRequest(bytes),
-      ourFault: (refusal, provider) =>
-        requestsStreamUsage(request) ? undefined : this.#learn(refusal, keyOf(provider)),
+      ourFault: (refusal, provider) => this.#learn(refusal, keyOf(provider)),
       newReader: (provider) => {
         const bounds = this.#boundsOf(request, admitted, provider);
         const native = nativeAt(provider, request);
@@ -193,7 +186,8 @@ export class ChatService {
 
   /**
    * Some servers reject `stream_options`, which requests usage. The first rejection is remembered and fails the
-   * attempt, which is then repeated without the option. Undefined for any other error.
+   * attempt, which is then repeated without the option: the router counts the usage itself. Undefined for any other
+   * error.
    */
   #learn(refusal: AppError, key: string): ProviderFailure | undefined {
     if (refusal.code !== "invalid_body" || !/stream_options|include_usage/.test(refusal.message))
