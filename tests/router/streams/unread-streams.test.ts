@@ -10,15 +10,19 @@ import { useRouter } from "../../support/router.ts";
 import type { Seeded } from "../../support/seed.ts";
 import { until } from "../../support/until.ts";
 
-/** The provider's deadline is the default: a slow machine takes seconds to fill the buffers of a client that does not read. */
+/**
+ * A slow machine takes seconds to fill the buffers of a client that does not read, and to begin. No other provider is
+ * tried meanwhile: it would answer with another stream.
+ */
 const router = await useRouter({
   models: ["unread"],
+  count: 1,
   more: () =>
     ["completions", "anthropic", "responses"].map((format) => ({
       ...{ id: `unread-${format}`, supported_formats: [format] },
       pricing: { prompt: "2", completion: "3" },
     })),
-  settings: { CLIENT_STALL_MS: "1500" },
+  settings: { CLIENT_STALL_MS: "1500", PROVIDER_SILENCE_MS: "60000", PROVIDER_TOTAL_MS: "600000" },
 });
 
 function endOf(seeded: Seeded) {
