@@ -103,6 +103,21 @@ test.each([
   expect(JSON.parse(last)).toMatchObject({ response: details });
 });
 
+test.each([
+  ["options.modalities", { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }],
+  ["options.audio", { audio: { voice: "alloy", format: "mp3" } }],
+])("an answer in audio is refused in the graph, which has no field for it: %s", async (field, options) => {
+  set((_, response) => sendJson(response, 200, completion()));
+  const text = `mutation ($options: JSON!) { completeChat(input: {
+    model: "chat", messages: [{ role: "user", content: "Sing." }], options: $options
+  }) { userErrors { message } completion { bill { requestId } } } }`;
+  const { data } = await ask(router().origin, (await router().seed()).secret, text, { options });
+  expect(data.completeChat).toMatchObject({
+    userErrors: [{ message: expect.stringContaining(field) }],
+    completion: null,
+  });
+});
+
 /** Streams these events as the message of a provider. */
 async function streamedMessage(events: readonly object[]): Promise<string> {
   router().scripted[0]?.scripts.set("claude", (_, response) => {

@@ -1,6 +1,8 @@
 import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/trace.ts";
+import { type Fields, fieldsOf } from "../../../src/inference/body/fields.ts";
+import { invalidField } from "../../../src/inference/body/invalid-field.ts";
 import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/chat-request.ts";
 import { withoutAdded } from "../../../src/inference/guardrails/guarded-request.ts";
 import { CACHE_SECONDS } from "../../shared/cache.ts";
@@ -75,6 +77,7 @@ export async function toChatRequest(
   { stream }: { readonly stream: boolean },
 ): Promise<ChatRequest> {
   const { model, messages, maxTokens, options, verifyTee } = input;
+  refuseAudio(fieldsOf(options));
   const own = {
     model,
     messages: messages.map(toMessage),
@@ -88,6 +91,16 @@ export async function toChatRequest(
   };
   const request = await readChatRequest(Buffer.from(JSON.stringify(body)));
   return stream ? withoutAdded(request, ["stream_options"]) : request;
+}
+
+/** Throws `invalid_body` for an answer in audio, which would be billed and has no field in the graph. */
+function refuseAudio({ audio, modalities }: Fields): void {
+  const isSpoken = Array.isArray(modalities) && modalities.includes("audio");
+  if (audio != null || isSpoken)
+    throw invalidField(
+      `options.${isSpoken ? "modalities" : "audio"}`,
+      "the graph has no answers in audio: use POST /v1/chat/completions",
+    );
 }
 
 /** A message as in OpenAI's API. */
