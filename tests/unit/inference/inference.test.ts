@@ -158,8 +158,10 @@ test("fields for the router are not forwarded, and the client's other stream opt
   });
 });
 
-test("the newer name of the token limit takes precedence, and a null limit is no limit", async () => {
-  expect((await request({ max_completion_tokens: 3, max_tokens: 9 })).maxTokens).toBe(3);
+test("of two names of the token limit the greater counts, and a null limit is no limit", async () => {
+  expect((await request({ max_completion_tokens: 3, max_tokens: 9 })).maxTokens).toBe(9);
+  expect((await request({ max_completion_tokens: 9, max_tokens: 3 })).maxTokens).toBe(9);
+  expect((await request({ max_completion_tokens: 3, max_tokens: null })).maxTokens).toBe(3);
   expect((await request({ max_tokens: null })).maxTokens).toBeUndefined();
   expect(JSON.parse(providerBody(await request({ max_tokens: null }), 7).toString()).max_tokens).toBe(7);
 });

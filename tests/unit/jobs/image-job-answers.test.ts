@@ -146,9 +146,9 @@ describe("the result of a job", () => {
   });
 
   test("without images, or with one that is not base64, is a failure of the provider", () => {
-    const wrong = ["", "AA-A", "A=AA", "AAAA===", "=", " AAAA", "AAAA\n", 5, undefined].map((b64_json) => [
-      { b64_json },
-    ]);
+    const wrong = ["", "A", "AAAAA", "AA-A", "A=AA", "AAAA===", "=", " AAAA", "AAAA\n", 5, undefined].map(
+      (b64_json) => [{ b64_json }],
+    );
     for (const data of [
       undefined,
       [],
@@ -162,7 +162,7 @@ describe("the result of a job", () => {
     ])
       expect(completed({ data })).toEqual(noImages);
     for (const data of [undefined, null, "x", [PICTURE]]) expect(completed(data)).toEqual(noImages);
-    for (const b64_json of ["A", "AA==", "AAA=", "a+/9"])
+    for (const b64_json of ["AA", "AA==", "AAA=", "a+/9"])
       expect(completed({ data: [{ b64_json }] }).kind).toBe("done");
   });
 
