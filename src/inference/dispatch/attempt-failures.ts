@@ -1,10 +1,27 @@
 import { AppError } from "../../kernel/errors.ts";
-import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import { DeadlineExceeded, ProviderFailure } from "../providers/exchange/provider-failure.ts";
 
 /** The failure of an attempt. Without an account with the provider there is no credential for it. */
 export function failureOfAttempt(error: AppError): AppError {
   if (error.code !== "no_available_provider") return error;
   return new ProviderFailure("credential", { message: error.message, cause: error });
+}
+
+/** The failure of a stream without content in time. */
+export function tooSlow(): ProviderFailure {
+  return new ProviderFailure("silent", { cause: new Error("no first token in time") });
+}
+
+/**
+ * The failure of a stream: it does not count against a provider that exceeded the deadline, but had to wait for the
+ * client for more than half of that time.
+ */
+export function asOfSlowClient(
+  failure: AppError,
+  { waitMs, totalMs }: { readonly waitMs: number; readonly totalMs: number },
+): AppError {
+  if (!(failure instanceof DeadlineExceeded) || 2 * waitMs <= totalMs) return failure;
+  return new AppError("provider_error", "The answer was read too slowly to end in time.", { cause: failure });
 }
 
 /** The client's error when no provider answered. If all are busy, the error is retryable. */

@@ -10,9 +10,11 @@ import type {
   ProviderListener,
 } from "../providers/exchange/provider.client.ts";
 import { failureOf } from "../providers/exchange/provider-answer.ts";
-import { DeadlineExceeded, malformed, ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import { malformed } from "../providers/exchange/provider-failure.ts";
 import { SilenceTimer } from "../providers/exchange/silence-timer.ts";
 import type { AttemptOptions } from "./attempt.ts";
+import { asOfSlowClient, tooSlow } from "./attempt-failures.ts";
+import { ClientWait } from "./client-wait.ts";
 import { ErrorBodyCollector } from "./error-body-collector.ts";
 import { StreamIntake } from "./stream-intake.ts";
 import type { EventKind, StreamOptions, StreamReader } from "./stream-options.ts";
@@ -43,10 +45,7 @@ export class StreamAttempt implements ProviderListener {
   #head: ProviderHead | undefined;
   readonly #refusal = new ErrorBodyCollector();
   #hasContent = false;
-  /** Whether the provider had to wait for the client, how long, and since when it does. */
-  #wasBehind = false;
-  #waitedMs = 0;
-  #waitsSinceMs: number | undefined;
+  readonly #wait = new ClientWait();
   #closed = false;
   /** Whether the provider has ended the exchange. */
   #isEnded = false;
@@ -77,8 +76,7 @@ export class StreamAttempt implements ProviderListener {
       { provider, reader: this.#reader },
       {
         behind: () => {
-          this.#wasBehind = true;
-          this.#waitsSinceMs = performance.now();
+          this.#wait.begin();
           this.#intake.hold();
           this.#silence.stop();
         },
@@ -138,8 +136,7 @@ export class StreamAttempt implements ProviderListener {
 
   onDrain(): void {
     if (!this.#writer.markDrained()) return;
-    this.#waitedMs = this.#waitMs;
-    this.#waitsSinceMs = undefined;
+    this.#wait.end();
     this.#silence.allow(this.#options.silenceMs);
     this.#intake.release();
   }
@@ -253,7 +250,7 @@ export class StreamAttempt implements ProviderListener {
       );
     const metered = this.#reader.meter(this.#options.countInput);
     // Only a whole answer that never waited for the client shows how fast the provider is.
-    if (!this.#resumed && !this.#wasBehind) this.#attempt.answered(this.#reader.usage?.outputTokens ?? 0);
+    if (!this.#resumed && !this.#wait.hasBegun) this.#attempt.answered(this.#reader.usage?.outputTokens ?? 0);
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
     const { finishReason } = this.#reader;
     const { admitted } = this.#options;
@@ -275,15 +272,9 @@ export class StreamAttempt implements ProviderListener {
   #fail(failure: AppError): void {
     if (!this.#close()) return;
     this.#exchange?.abort(new Error("the answer failed"));
-    const isReadTooSlowly = failure instanceof DeadlineExceeded && 2 * this.#waitMs > this.#attempt.totalMs;
-    const reason = isReadTooSlowly ? readTooSlowly(failure) : failure;
+    const reason = asOfSlowClient(failure, { waitMs: this.#wait.ms, totalMs: this.#attempt.totalMs });
     if (this.#writer.isBegun) this.#delivery.failure ??= reason;
     this.#over.reject(reason);
-  }
-
-  /** How long the provider had to wait for the client so far. */
-  get #waitMs(): number {
-    return this.#waitedMs + (this.#waitsSinceMs === undefined ? 0 : performance.now() - this.#waitsSinceMs);
   }
 
   /** True on the first call. Aborting an exchange calls `onError` synchronously, which must not end it again. */
@@ -303,13 +294,4 @@ export class StreamAttempt implements ProviderListener {
     const settle = async () => then(await billing.settle(admitted, await ending));
     runFor(this.#context, settle).then(this.#over.resolve, this.#over.reject);
   }
-}
-
-/** The failure of an answer whose provider mostly waited for the client: it does not count against the provider. */
-function readTooSlowly(cause: DeadlineExceeded): AppError {
-  return new AppError("provider_error", "The answer was read too slowly to end in time.", { cause });
-}
-
-function tooSlow(): ProviderFailure {
-  return new ProviderFailure("silent", { cause: new Error("no first token in time") });
 }
