@@ -17,8 +17,8 @@ const PAGES = 128;
  * order. What belongs to a request goes with it: its evidence, its hold and its job. A position is a page, and after the
  * first one the file of the table.
  *
- * A request is not removed before it ended, before it is in the sums of its account's usage, and before its receipt is
- * in the log, which stays.
+ * A request is not removed before it ended, before it is in both kinds of sums of its account's usage, and before its
+ * receipt is in the log, which stays. Another process may still be adding it to one of them.
  */
 export const REQUESTS_SOURCE: ClosingSource = {
   kind: "requests",
@@ -41,12 +41,13 @@ export const REQUESTS_SOURCE: ClosingSource = {
       `select ${selectOf(columns)}
        from inference_request r
        left join usage_rolled p on p.account = r.account
+       left join usage_provider_rolled q on q.account = r.account
        left join request_evidence e on e.request_id = r.id
        left join hold h on h.id = r.id
        left join job j on j.request_id = r.id
        where r.ctid >= $1::text::tid and r.ctid < $2::text::tid
          and r.finished_at::timestamptz(3) < $3::timestamptz and r.status <> 'running'
-         and (r.usage_number is null or r.usage_number <= p.usage_number)
+         and (r.usage_number is null or (r.usage_number <= p.usage_number and r.usage_number <= q.usage_number))
          and (h.id is null or h.state <> 'open') and (j.id is null or j.finished_at is not null)
          and not exists (select from receipt_draft d where d.request_id = r.id)
        order by r.ctid`,

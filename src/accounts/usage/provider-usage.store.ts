@@ -139,7 +139,8 @@ const BEGIN = `
 
 /**
  * Requests are taken in the order of their numbers, as for `usage_rollup`. When none is left, the position is the
- * account's last number, also where requests were removed.
+ * account's last number, also where requests were removed. The statement may see an older number than the position that
+ * it has locked, which another process has moved meanwhile.
  */
 const ROLL_UP = `
   with rolled as (
@@ -159,9 +160,9 @@ const ROLL_UP = `
   ), counted as (
     select count(*) as added, max(usage_number) as last from batch
   ), moved as (
-    update usage_provider_rolled p set usage_number = case
+    update usage_provider_rolled p set usage_number = greatest(p.usage_number, case
         when c.added >= $2::integer then c.last
-        else (select a.usage_count from account a where a.address = $1) end
+        else (select a.usage_count from account a where a.address = $1) end)
     from counted c where p.account = $1 and exists (select from rolled)
   )
   select added::text as added from counted`;
