@@ -122,6 +122,8 @@ test.each([
   ["no usage", { usage: undefined }],
   ["more tokens than its context has", { usage: { prompt_tokens: 21, total_tokens: 21 } }],
   ["a negative number", { usage: { prompt_tokens: -1, total_tokens: -1 } }],
+  ["a total that is not the sum", { usage: { prompt_tokens: 0, total_tokens: 9 } }],
+  ["a total that differs from our own count", { usage: { prompt_tokens: 7, total_tokens: 9 } }],
 ])("an answer with %s is charged by our own count", async (_what, more) => {
   answer(0, listOf([[1], [2]], more));
   const reply = await send({ model: "short", input: ["one light", [1, 2, 3].join(" ")] });
@@ -130,6 +132,15 @@ test.each([
   expect(usage.total_tokens).toBe(7);
   expect(x_0g_trace.billing.total_cost).toBe(String(7n * 2n));
   await requireAvailable(router().app, owner, { available: RICH - 14n });
+});
+
+test("an answer that states only a total is charged by it, and shows the prompt, too", async () => {
+  answer(0, listOf([[1]], { usage: { total_tokens: 9 } }));
+  const { usage, x_0g_trace } = (await (await send({ input: "light" })).json()) as Vectors;
+  expect([usage, x_0g_trace.billing.total_cost]).toEqual([
+    { prompt_tokens: 9, total_tokens: 9, cost: 18e-18 },
+    "18",
+  ]);
 });
 
 test("a list of tokens is one input, and each counts as one", async () => {

@@ -54,6 +54,25 @@ export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: 
   };
 }
 
+/**
+ * Reads the tokens of a request whose answer is not counted in tokens, such as embeddings: servers state them as
+ * `prompt_tokens`, as `total_tokens` or as both. Undefined if they are missing or invalid, or if the total is not
+ * their sum with those of an answer.
+ */
+export function readInputTokens(stated: unknown, limits: UsageLimits): number | undefined {
+  const total = memberOf(stated, "total_tokens");
+  const prompt = memberOf(stated, "prompt_tokens") ?? total;
+  const answer = memberOf(stated, "completion_tokens") ?? 0;
+  return readUsage({ prompt_tokens: prompt, completion_tokens: answer, total_tokens: total }, limits).input
+    ?.inputTokens;
+}
+
+/** Whether such usage has these tokens under both names that it has. */
+export function showsInputTokens(stated: unknown, inputTokens: number): boolean {
+  if (memberOf(stated, "prompt_tokens") !== inputTokens) return false;
+  return isShown(stated, "total_tokens", inputTokens + (countOf(stated, "completion_tokens") ?? 0));
+}
+
 export const NOTHING_STATED: StatedUsage = { input: undefined, outputTokens: undefined };
 
 /** Both sides, if both are reported. */

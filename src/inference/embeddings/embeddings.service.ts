@@ -2,7 +2,7 @@ import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { inputAdmission } from "../billing/input-admission.ts";
-import { readUsage, usageLimits } from "../billing/usage.ts";
+import { readInputTokens, showsInputTokens, usageLimits } from "../billing/usage.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
@@ -82,10 +82,10 @@ export class EmbeddingsService {
       throw emptyAnswer("The provider's answer is not a list of vectors in the requested encoding.");
     if (read.vectors !== request.inputs) throw emptyAnswer("The provider's answer lacks vectors.");
     const limits = usageLimits(provider, 0, request.inputs);
-    const { inputTokens: counted } = readUsage(fields.usage, limits).input ?? {};
+    const counted = readInputTokens(fields.usage, limits);
     const inputTokens = counted ?? Math.min(await bodies.countRequest(request.bytes), limits.maxInputTokens);
     const { model } = requestedModel(provider);
-    const usage = counted === undefined ? embeddingsUsage(inputTokens) : undefined;
+    const usage = showsInputTokens(fields.usage, inputTokens) ? undefined : embeddingsUsage(inputTokens);
     const edits = await bodies.findEdits(answer.body, { members: { model, usage }, showsCost: true });
     return {
       usage: { inputTokens, outputTokens: 0 },

@@ -1,4 +1,4 @@
-import { readUsage, type UsageLimits } from "../billing/usage.ts";
+import { readInputTokens, type UsageLimits } from "../billing/usage.ts";
 import { emptyAnswer } from "../chat/whole-answer.ts";
 import type { RerankRequest } from "./rerank-request.ts";
 
@@ -41,14 +41,10 @@ export function statedTokens(
   { usage, meta }: Readonly<Record<string, unknown>>,
   limits: UsageLimits,
 ): number | undefined {
+  const { prompt_tokens, total_tokens } = objectOf(usage);
+  const isStated = prompt_tokens != null || total_tokens != null;
   const { input_tokens } = objectOf(objectOf(meta).tokens);
-  const { prompt_tokens = objectOf(usage).total_tokens ?? input_tokens } = objectOf(usage);
-  return readUsage({ prompt_tokens }, limits).input?.inputTokens;
-}
-
-/** Whether a provider's usage has the billed tokens in OpenAI's form. */
-export function isShown(usage: unknown, inputTokens: number): boolean {
-  return objectOf(usage).prompt_tokens === inputTokens;
+  return readInputTokens(isStated ? usage : { prompt_tokens: input_tokens }, limits);
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

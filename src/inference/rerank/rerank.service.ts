@@ -2,7 +2,7 @@ import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { inputAdmission } from "../billing/input-admission.ts";
-import { usageLimits } from "../billing/usage.ts";
+import { showsInputTokens, usageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
@@ -11,7 +11,7 @@ import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
-import { isShown, requireResults, statedTokens } from "./rerank-answer.ts";
+import { requireResults, statedTokens } from "./rerank-answer.ts";
 import { type RerankRequest, rerankBody } from "./rerank-request.ts";
 
 const RERANK_PATH = "/rerank";
@@ -67,7 +67,7 @@ export class RerankService {
     const limits = usageLimits(provider, 0, request.documents);
     const counted = statedTokens(fields, limits);
     const inputTokens = counted ?? Math.min(await bodies.countRequest(request.bytes), limits.maxInputTokens);
-    const usage = isShown(fields.usage, inputTokens)
+    const usage = showsInputTokens(fields.usage, inputTokens)
       ? undefined
       : { prompt_tokens: inputTokens, total_tokens: inputTokens };
     const { model } = fields.model === undefined ? {} : requestedModel(provider);
