@@ -112,6 +112,14 @@ export async function findFile(queries: Queries, reach: Reach, id: string): Prom
   return row && toFile(row);
 }
 
+/**
+ * Prevents a file from being deleted or removed before the transaction ends. False if it is no longer shown to its
+ * owner.
+ */
+export async function keepShown(tx: Queries, id: string): Promise<boolean> {
+  return (await tx.rows(KEEP_SHOWN, [id])).length > 0;
+}
+
 /** The place of a file in the lists of the caller, also of one that was deleted or has expired, until it is removed. */
 export async function findPlace(queries: Queries, reach: Reach, id: string): Promise<FilePlace | undefined> {
   const where = new Parameters(reach.account, id);
@@ -171,9 +179,15 @@ export async function readParts(queries: Queries, id: string, after: number): Pr
 }
 
 /**
- * Deletes at most `limit` parts of files that are deleted, expired, or whose upload was cut off, and returns the count.
- * A file that `isUsed` is kept: that is SQL about `f`, never user input.
+ * Marks at most `limit` expired files as deleted, and returns the count. Only then is their content deleted, by another
+ * statement, so that this sees what has begun to use them meanwhile (`keepShown`). A file that `isUsed` is kept: that
+ * is SQL about `f`, never user input.
  */
+export async function hideExpired(queries: Queries, limit: number, isUsed: string): Promise<number> {
+  return (await queries.rows(HIDE_EXPIRED(isUsed), [limit])).length;
+}
+
+/** Deletes at most `limit` parts of files that are deleted, or whose upload was cut off, and returns the count. */
 export async function forgetParts(queries: Queries, limit: number, isUsed: string): Promise<number> {
   return (await queries.rows(FORGET_PARTS(isUsed), [limit])).length;
 }
@@ -263,8 +277,19 @@ const READ_PARTS = `
     ) next_parts
   ) parts where earlier < 786432 order by parts.n`;
 
+const KEEP_SHOWN = `
+  select 1 from client_file where id = $1::uuid and state = 'ready' and expires_at > now() for share`;
+
+/** A file that a transaction keeps meanwhile is hidden by the next sweep. */
+const HIDE_EXPIRED = (isUsed: string) => `
+  update client_file set state = 'deleted' where id in (
+    select f.id from client_file f
+    where f.state = 'ready' and f.expires_at < now() and not (${isUsed})
+    limit $1::integer for update skip locked
+  ) returning 1`;
+
 /** The output of a batch that is running is not over, however long that takes: its time begins when it is shown. */
-const IS_OVER = (isUsed: string) => `(f.state = 'deleted' or f.state = 'ready' and f.expires_at < now()
+const IS_OVER = (isUsed: string) => `(f.state = 'deleted'
     or f.state = 'writing' and f.purpose = 'batch' and f.created_at < now() - interval '1 hour') and not (${isUsed})`;
 
 const FORGET_PARTS = (isUsed: string) => `

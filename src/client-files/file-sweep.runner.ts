@@ -1,7 +1,7 @@
 import type { Queries } from "../db/database.ts";
 import { inBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
-import { forgetFiles, forgetParts } from "./client-file.store.ts";
+import { forgetFiles, forgetParts, hideExpired } from "./client-file.store.ts";
 
 const EVERY_MS = 60_000;
 /** Parts have up to 1 MiB. */
@@ -26,6 +26,7 @@ export class FileSweep {
 
   /** Deletes all that is over. Returns the number of parts and files. */
   async sweep(): Promise<number> {
+    await inBatches(BATCH, (limit) => hideExpired(this.#queries, limit, this.#isUsed));
     const parts = await inBatches(BATCH, (limit) => forgetParts(this.#queries, limit, this.#isUsed));
     return parts + (await inBatches(BATCH, (limit) => forgetFiles(this.#queries, limit, this.#isUsed)));
   }

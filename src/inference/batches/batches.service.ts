@@ -1,5 +1,5 @@
-import { closeFile, insertFile } from "../../client-files/client-file.store.ts";
-import type { ClientFilesService } from "../../client-files/client-files.service.ts";
+import { closeFile, insertFile, keepShown } from "../../client-files/client-file.store.ts";
+import { type ClientFilesService, fileNotFound } from "../../client-files/client-files.service.ts";
 import type { Database } from "../../db/database.ts";
 import type { EventStream } from "../../events/bus.ts";
 import { cancelJob, countUnfinished, insertJob, lockOwned } from "../../jobs/job.store.ts";
@@ -41,6 +41,8 @@ type Dependencies = {
   readonly committed: () => void;
 };
 
+/** The files that a batch writes: the answers, and the errors. */
+const OUTPUT_FILES = 2;
 /** Batches of an account that have not ended. */
 const MAX_UNFINISHED = 100;
 const CANCELLED: EndReason = {
@@ -74,7 +76,8 @@ export class BatchesService {
     await files.keyOf(input.id, "input_file_id");
     const [id, output, errors] = [newId(), newId(), newId()];
     await database.transaction(async (tx) => {
-      await files.requireRoom(tx, account, 0);
+      await files.requireRoom(tx, account, 0, OUTPUT_FILES);
+      if (!(await keepShown(tx, input.id))) throw fileNotFound("input_file_id");
       if ((await countUnfinished(tx, BATCH_JOB, account)) >= MAX_UNFINISHED)
         throw new AppError(
           "batch_limit_reached",
