@@ -154,6 +154,13 @@ export function hasOtherAllotments(account: string, where = "true"): string {
 }
 
 /**
+ * SQL: whether the balance of an account, a row `w` of `wallet`, which locks it, changed since this statement began. The
+ * statement then does not see the allotments to which money was moved meanwhile.
+ */
+const HAS_MOVED = `exists (select from account b
+      where b.address = w.address and (b.deposit, b.credit) is distinct from (w.deposit, w.credit))`;
+
+/**
  * Key rows are locked and read under that lock, so that no cached key is billed after it was revoked, expired, reached
  * its limit or lost access to this provider: a change either waits for this statement or is visible to it. The account
  * is locked after its key, as everywhere. Credit is used before deposit.
@@ -216,7 +223,7 @@ const place = (isTagged: boolean) => `
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "'hold'", "null")} from moved m
   )
-  select ${HOLD_ANSWER}, g.id is null and ${hasOtherAllotments("a.account")} as is_elsewhere${
+  select ${HOLD_ANSWER}, g.id is null and (${hasOtherAllotments("a.account")} or ${HAS_MOVED}) as is_elsewhere${
     isTagged
       ? `,
     ${HAS_NEW_BUDGETS} as has_new_budgets,
