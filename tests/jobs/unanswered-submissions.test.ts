@@ -54,3 +54,21 @@ test("one that a worker has begun keeps its hold, and is charged when it ends", 
   await until(async () => (await world.jobs.get(seeded, job.id)).state === "completed");
   expect(await balance()).toMatchObject({ held: 0n, total: MONEY - IMAGE_PRICES[0] });
 });
+
+test("images that a provider returned at once are stored when the database is back, and not made again", async () => {
+  const broker = await startJobBroker(onEnd, { submission: () => ({ status: 200, body: RESULT }) });
+  const world = await openJobWorld("embedded", onEnd, [broker]);
+  const seeded = await world.seed(MONEY);
+  const id = await world.submit(seeded);
+  const unavailable = new AppError("unavailable", "The database is unreachable. Try again later.");
+  const transactions = vi.spyOn(world.database, "transaction").mockRejectedValueOnce(unavailable);
+  transactions.mockRejectedValueOnce(unavailable);
+  onTestFinished(() => transactions.mockRestore());
+  world.startWorker({ restSeconds: 1 });
+  await until(async () => (await world.jobs.get(seeded, id)).state === "completed");
+  expect(broker.submissions).toHaveLength(1);
+  expect(await new BalanceService(world.database).byAccount(seeded.account)).toMatchObject({
+    held: 0n,
+    total: MONEY - IMAGE_PRICES[0],
+  });
+});

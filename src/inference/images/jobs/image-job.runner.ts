@@ -26,6 +26,7 @@ type Dependencies = {
 const POLL_MS = 2_000;
 const FIRST_POLL_MS = 500;
 const MAX_PAUSE_MS = 30_000;
+const OUTAGE_PAUSE_MS = 500;
 /** A provider that is unreachable for this long counts as having lost the job. */
 const MAX_UNKNOWN_MS = 60_000;
 const TOOK_TOO_LONG: JobFailure = { code: "provider_error", message: "The job took too long." };
@@ -182,9 +183,22 @@ class Work {
     if (!isLast && isRepeated(spec, checkpoint)) await this.#pause(retryAfterMs ?? POLL_MS);
   }
 
+  /**
+   * Stores and bills the images, again while the database is unreachable and the lease lasts: a provider may not give
+   * them twice, and one that answered the submission with them would have to make them again.
+   */
   async #complete(attempt: ImageJobAttempt, images: FinishedImages): Promise<boolean> {
-    await this.#dependencies.billing.complete(this.#state, attempt, images);
-    return true;
+    const { billing, clock } = this.#dependencies;
+    const { signal } = this.#state.lease;
+    for (;;) {
+      try {
+        await billing.complete(this.#state, attempt, images);
+        return true;
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === "unavailable") || signal.aborted) throw error;
+      }
+      await clock.sleep(OUTAGE_PAUSE_MS, signal);
+    }
   }
 
   async #fail(failure: JobFailure, attempt?: ImageJobAttempt): Promise<boolean> {
