@@ -47,7 +47,7 @@ async function openInput() {
       await work();
       return () => created;
     });
-  return { database, owner, files, input, sweep, create, count, createWhile };
+  return { database, owner, files, batches, input, sweep, create, count, createWhile };
 }
 
 describe.skipIf(!inject("postgresUrl"))("the input of a batch", () => {
@@ -97,5 +97,15 @@ describe.skipIf(!inject("postgresUrl"))("the files of a batch", () => {
     );
     await create();
     expect(await count("client_file")).toBe(10_000);
+  });
+
+  test("are stored as long as uploads at most, whatever the client asks", async () => {
+    const { database, owner, batches, input } = await openInput();
+    const request = { inputFileId: input.id, endpoint: "/v1/embeddings", metadata: null } as const;
+    for (const outputSeconds of [3_599, 3_601]) await batches.create(owner, { ...request, outputSeconds });
+    const stored = await database.rows(`
+      select round(extract(epoch from expires_at - created_at))::int as seconds
+      from client_file where purpose = 'batch_output' order by 1`);
+    expect(stored).toEqual([3_599, 3_599, 3_600, 3_600].map((seconds) => ({ seconds })));
   });
 });

@@ -26,7 +26,7 @@ export type NewBatchRequest = {
   readonly inputFileId: string;
   readonly endpoint: BatchEndpoint;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** How long its files are stored; by default as long as uploads. */
+  /** How long its files are stored, at most and by default as long as uploads. */
   readonly outputSeconds?: number | undefined;
 };
 
@@ -74,6 +74,8 @@ export class BatchesService {
         param: "input_file_id",
       });
     await files.keyOf(input.id, "input_file_id");
+    const { retentionSeconds: longest } = files.settings;
+    const retentionSeconds = Math.min(request.outputSeconds ?? longest, longest);
     const [id, output, errors] = [newId(), newId(), newId()];
     await database.transaction(async (tx) => {
       await files.requireRoom(tx, account, 0, OUTPUT_FILES);
@@ -91,7 +93,7 @@ export class BatchesService {
           ...{ id: fileId, account, keyId, purpose: "batch_output", sizeBytes: 0 },
           filename: `${shownBatchId(id)}_${kind}.jsonl`,
           sealedKey: files.newKey(fileId),
-          retentionSeconds: request.outputSeconds ?? files.settings.retentionSeconds,
+          retentionSeconds,
         });
       await insertJob(tx, {
         ...{ id, kind: BATCH_JOB, account, keyId },
