@@ -173,7 +173,7 @@ const DELETE = `
 const NEW_VERSION = "update account set tag_budget_version = tag_budget_version + 1 where address = $1";
 
 /** The longest deadline of a request is an hour. A settlement may be repeated later, while the database is unreachable. */
-const MAX_REQUEST_TIME = "interval '1 day'";
+const MAX_REQUEST_TIME = "interval '24 hours'";
 
 /**
  * Periods begin at midnight, so whole days are summed. These are days on which requests began: those that began before

@@ -72,13 +72,13 @@ function matching(where: Parameters, filter: UsageFilter, { before, needed }: Wa
   const untilText = until && `${where.add(until.toISOString())}::timestamptz`;
   const isOfDay = [
     ...usageConditions(where, filter, "sums", { from: undefined, before: undefined }),
-    ...(fromText ? [`r.starts_at > ${fromText} - interval '1 day'`] : []),
+    ...(fromText ? [`r.starts_at > ${fromText} - interval '24 hours'`] : []),
     ...(untilText ? [`r.starts_at < ${untilText}`] : []),
     `r.first_number <= ${FLOOR}`,
   ];
   const isWhole = [
     ...(fromText ? [`r.starts_at >= ${fromText}`] : []),
-    ...(untilText ? [`r.starts_at + interval '1 day' <= ${untilText}`] : []),
+    ...(untilText ? [`r.starts_at + interval '24 hours' <= ${untilText}`] : []),
     `r.last_number <= ${FLOOR}`,
   ];
   const recentNumbers = requests(
