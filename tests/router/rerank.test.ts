@@ -111,7 +111,11 @@ test.each<[string, object, string]>([
   ["Jina's form", { usage: { total_tokens: 9 } }, "18"],
   ["Cohere's form", { usage: undefined, meta: { tokens: { input_tokens: 9 } } }, "18"],
   ["Jina's form beside a null", { usage: { prompt_tokens: null, total_tokens: 9 } }, "18"],
-  ["vLLM's form with an answer", { usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 } }, "18"],
+  [
+    "vLLM's form with an answer",
+    { usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 } },
+    "18",
+  ],
   // Two documents of one token, each with the query of one.
   ["numbers that differ", { usage: { prompt_tokens: 0, total_tokens: 9 } }, "8"],
   ["no form", { usage: undefined, meta: { billed_units: { search_units: 1 } } }, "8"],
