@@ -21,13 +21,26 @@ export async function insertLines(
   await queries.rows(INSERT, [batchId, JSON.stringify(rows)]);
 }
 
-/** The first `limit` lines of a batch after line `after` that have not ended. */
-export async function openLines(
+/** A page of the lines of a batch: the first `limit` after line `after`. */
+type LinePage = { readonly after: number; readonly limit: number };
+
+/** Lines of a batch that have not ended. */
+export function openLines(queries: Queries, batchId: string, page: LinePage): Promise<readonly OpenLine[]> {
+  return readLines(queries, OPEN, batchId, page);
+}
+
+/** Those of them whose requests a worker sent and did not end. */
+export function sentLines(queries: Queries, batchId: string, page: LinePage): Promise<readonly OpenLine[]> {
+  return readLines(queries, SENT, batchId, page);
+}
+
+async function readLines(
   queries: Queries,
+  sql: string,
   batchId: string,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit }: LinePage,
 ): Promise<readonly OpenLine[]> {
-  const rows = await queries.rows<LineRow>(OPEN, [batchId, after, limit]);
+  const rows = await queries.rows<LineRow>(sql, [batchId, after, limit]);
   return rows.map((row) => ({
     n: row.n,
     startsAt: Number(row.starts_at),
@@ -92,9 +105,13 @@ const INSERT = `
   select $1::uuid, l.n, l.starts_at, l.size_bytes
   from jsonb_to_recordset($2::text::jsonb) as l(n int, starts_at bigint, size_bytes int)`;
 
-const OPEN = `
+const page = (conditions: string) => `
   select n, starts_at::text as starts_at, size_bytes, attempts, request_id from batch_line
-  where batch_id = $1::uuid and n > $2::integer and state <> 'ended' order by n limit $3::integer`;
+  where batch_id = $1::uuid and n > $2::integer and ${conditions} order by n limit $3::integer`;
+
+const OPEN = page("state <> 'ended'");
+/** By the index of open lines: those that wait may be many, and are before a line that was sent where they are retried. */
+const SENT = page("state <> 'ended' and state = 'running'");
 
 const LINE = "batch_id = $1::uuid and n = $2::integer";
 

@@ -13,7 +13,7 @@ import { type BatchState, type EndReason, EXPIRED, progressOf } from "./batch.ts
 import { checkInput } from "./batch-check.ts";
 import { isUnreadable, type OpenedBatch, openBatch } from "./batch-files.ts";
 import { InputCheck, type InputLimits, readLine } from "./batch-input.ts";
-import { clearLines, insertLines, type OpenLine, openLines } from "./batch-lines.store.ts";
+import { clearLines, insertLines, type OpenLine, openLines, sentLines } from "./batch-lines.store.ts";
 import { unsentLine } from "./batch-output.ts";
 import {
   type FailedLine,
@@ -148,11 +148,10 @@ class Work {
     const { database, ledger } = this.#dependencies;
     const { id } = this.#lease.job;
     for (let after = 0; ; ) {
-      const lines = await openLines(database, id, { after, limit: PAGE });
+      const lines = await sentLines(database, id, { after, limit: PAGE });
       for (const line of lines) await ledger.release({ id, lease: this.#lease }, line);
       const last = lines.at(-1);
-      // Lines are begun in their order, so behind a page of waiting lines none was sent.
-      if (!last || lines.every(({ requestId }) => requestId === null)) return;
+      if (!last) return;
       after = last.n;
     }
   }
