@@ -118,6 +118,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "delete from cached_answer where (account, name) in (": ["cached_answer"],
       "delete from client_file_part where (file_id, n) in (": ["batch", "client_file", "client_file_part"],
       "delete from client_file where id in (": ["batch", "client_file", "client_file_part"],
+      "update client_file set state = 'deleted' where id in (": ["batch", "client_file"],
       "delete from idempotency_key where (account, method, route, key) in (": ["idempotency_key"],
       "select id from hold where state = 'open' and expires_at < now()": ["hold"],
       "select a.address from account a left join usage_rolled p": [
