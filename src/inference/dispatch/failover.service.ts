@@ -43,7 +43,6 @@ export class FailoverService {
     { mayFailOver = () => true, stop }: { mayFailOver?(): boolean; readonly stop?: AbortSignal } = {},
   ): Promise<T> {
     const { clock, health, tries, totalMs } = this.#dependencies;
-    const wake = stop ? AbortSignal.any([signal, stop]) : signal;
     const startedMs = clock.monotonicMs();
     const untilMs = startedMs + totalMs;
     const queue = admitted.candidates.map((provider) => ({
@@ -59,7 +58,7 @@ export class FailoverService {
       const nowMs = clock.monotonicMs();
       if (Math.max(next.notBeforeMs, nowMs) >= untilMs) break;
       const waitMs = next.notBeforeMs - nowMs;
-      if (waitMs > 0) await clock.sleep(waitMs, wake);
+      if (waitMs > 0) await clock.sleep(waitMs, stop ? AbortSignal.any([signal, stop]) : signal);
       if (signal.aborted) throw new AppError("provider_error", "The client disconnected.");
       stop?.throwIfAborted();
       const { provider } = next;
