@@ -46,7 +46,7 @@ export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: 
   const isInput = inputTokens !== undefined && inputTokens <= maxInputTokens;
   const isPart = isInput && cache !== undefined && isPartOf(inputTokens, cache);
   const isOutput = outputTokens !== undefined && outputTokens <= maxOutputTokens;
-  const thought = reasoningOf(stated);
+  const thought = isOutput ? reasoningWithin(stated, (inputTokens ?? 0) + outputTokens) : 0;
   return {
     input: isInput ? { inputTokens, ...(isPart && { cache }) } : undefined,
     outputTokens: isOutput ? outputTokens : undefined,
@@ -178,6 +178,12 @@ function isSum(stated: unknown, inputTokens: number | undefined, outputTokens: n
   if (inputTokens === undefined || outputTokens === undefined || total === undefined) return true;
   const sum = inputTokens + outputTokens;
   return total === sum || total === sum + reasoningOf(stated);
+}
+
+/** The tokens of reasoning that are part of an answer: 0 if the total of `sum` tokens shows that they are apart from it. */
+function reasoningWithin(stated: unknown, sum: number): number {
+  const total = countOf(stated, "total_tokens");
+  return total === undefined || total === sum ? reasoningOf(stated) : 0;
 }
 
 /** The tokens of reasoning that a provider reports; 0 if none. */

@@ -82,7 +82,7 @@ describe("a provider's reported usage", () => {
     const reasoned = { ...stated, completion_tokens_details: { reasoning_tokens: 4 } };
     for (const total_tokens of [undefined, null, 15])
       expect(readUsage({ ...stated, total_tokens }, LIMITS)).toEqual(believed);
-    expect(readUsage({ ...reasoned, total_tokens: 15 }, LIMITS)).toEqual(believed);
+    expect(readUsage({ ...reasoned, total_tokens: 15 }, LIMITS)).toEqual({ ...believed, reasoningTokens: 4 });
     expect(readUsage({ ...reasoned, total_tokens: 19 }, LIMITS)).toEqual(believed);
     for (const total_tokens of [0, 11, 14, 16])
       expect(readUsage({ ...reasoned, total_tokens }, LIMITS)).toEqual(nothing);
@@ -90,6 +90,15 @@ describe("a provider's reported usage", () => {
     // One side alone has no sum.
     expect(readUsage({ prompt_tokens: 10, total_tokens: 99 }, LIMITS).input).toEqual({ inputTokens: 10 });
     expect(readUsage({ completion_tokens: 5, total_tokens: 99 }, LIMITS).outputTokens).toBe(5);
+  });
+
+  test("states reasoning only as a part of the answer", () => {
+    const stated = { prompt_tokens: 10, completion_tokens: 5 };
+    const reasoning = (reasoning_tokens: unknown) => ({ completion_tokens_details: { reasoning_tokens } });
+    const { reasoningTokens } = readUsage({ ...stated, ...reasoning(5) }, LIMITS);
+    expect(reasoningTokens).toBe(5);
+    for (const count of [0, 6, -1, 1.5, "3", null])
+      expect(readUsage({ ...stated, ...reasoning(count) }, LIMITS)).not.toHaveProperty("reasoningTokens");
   });
 
   test("keeps its valid cache counts where another is malformed", () => {
