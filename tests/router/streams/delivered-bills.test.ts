@@ -17,7 +17,8 @@ import { until } from "../../support/until.ts";
 const router = await useRouter({
   models: ["calls", "left", "long", "bytes"],
   count: 1,
-  settings: { RESUME_STREAMS: "off" },
+  // A slow machine takes a while for tens of thousands of bytes that arrive one by one.
+  settings: { RESUME_STREAMS: "off", PROVIDER_TOTAL_MS: "300000", PROVIDER_SILENCE_MS: "60000" },
 });
 
 const ARGUMENTS = `{"x":"${"ab ".repeat(100)}"}`;
@@ -77,7 +78,8 @@ test("a client that leaves during a call pays for the arguments that it received
 });
 
 test("a translated response that becomes too long is billed for the deltas that were delivered", async () => {
-  const piece = "word ".repeat(20_480);
+  // One token per four bytes, as a pool that is too busy to count estimates.
+  const piece = " the".repeat(25_600);
   router().scripted[0]?.scripts.set(
     "long",
     (_, response) =>
