@@ -1,5 +1,14 @@
 import type { Mark } from "./log-watcher.store.ts";
 
+/** Thrown for a block that an endpoint lacks, although another answer of it was about a newer one. */
+export class BlockMissing extends Error {
+  override readonly name = "BlockMissing";
+
+  constructor(number: bigint) {
+    super(`it lacks block ${number}, although it returned a newer one`);
+  }
+}
+
 /** Whether the chain has this block. */
 type IsOnChain = (mark: Mark) => Promise<boolean>;
 

@@ -55,6 +55,11 @@ export type LogHandler = {
   confirm?(tx: Queries, upTo: bigint): Promise<void>;
 };
 
+/** Whether a log is one that the handler follows. */
+export function isFor({ addresses, topics }: LogHandler, { address, topics: [topic] }: ChainLog): boolean {
+  return topic !== undefined && addresses.includes(address) && topics.includes(topic);
+}
+
 /** Thrown by a handler that would have to revert something final: the watcher then halts. */
 export class CannotRevert extends Error {
   override readonly name = "CannotRevert";

@@ -3,14 +3,8 @@ import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
 import { TransactionSenders } from "../transactions/transaction-senders.ts";
-import { type Fork, findFork, newestCommonRow, newestMark } from "./common-block.ts";
-import {
-  CannotRevert,
-  type ChainBlock,
-  type ChainLog,
-  type LogHandler,
-  type RevertReason,
-} from "./log-handler.ts";
+import { BlockMissing, type Fork, findFork, newestCommonRow, newestMark } from "./common-block.ts";
+import { CannotRevert, type ChainBlock, isFor, type LogHandler, type RevertReason } from "./log-handler.ts";
 import { type LogPage, readPage } from "./log-pages.ts";
 import {
   type CursorMove,
@@ -50,8 +44,8 @@ export type ScanOptions = {
 
 /**
  * The outcome of one step. `scanned`: rows and cursor were written. `idle`: no new block. `moved`: the chain or the
- * cursor moved meanwhile; step again. `behind`: the endpoint lacks `by` blocks that were already read. `reverted`:
- * `depth` blocks were reverted. `halted`: nothing may be written.
+ * cursor moved meanwhile; step again. `behind`: the endpoint lacks blocks that were already read. `reverted`: `depth`
+ * blocks were reverted. `halted`: nothing may be written.
  */
 export type Step =
   | {
@@ -61,7 +55,7 @@ export type Step =
       readonly headHash: Hex;
     }
   | { readonly kind: "moved" }
-  | { readonly kind: "behind"; readonly by: bigint }
+  | { readonly kind: "behind"; readonly why: string }
   | {
       readonly kind: "reverted";
       readonly depth: number;
@@ -120,7 +114,8 @@ export class LogScanner {
     if (chainId !== rpc.chainId) return halted(`this database was filled from chain ${chainId}`);
     const head = await this.#timer.orStop(rpc.head());
     this.#head = head;
-    if (cursor && !(await this.#isOnChain(cursor, head))) return this.#handleReorg(cursor, head);
+    const reorg = cursor && (await this.#reorgOf(cursor, head));
+    if (reorg) return reorg;
     const from = cursor ? cursor.number + 1n : startBlock;
     const place = { head: head.number, headHash: head.hash };
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, ...place };
@@ -143,6 +138,16 @@ export class LogScanner {
     return { ...page, logs: page.logs.map((log) => known.get(log) ?? log) };
   }
 
+  /** Handles a reorg of the cursor's block; undefined if there is none. */
+  async #reorgOf(cursor: Mark, head: ChainBlock): Promise<Step | undefined> {
+    try {
+      return (await this.#isOnChain(cursor, head)) ? undefined : await this.#handleReorg(cursor, head);
+    } catch (error) {
+      if (error instanceof BlockMissing) return { kind: "behind", why: error.message };
+      throw error;
+    }
+  }
+
   async #isOnChain(mark: Mark, head: ChainBlock): Promise<boolean> {
     if (mark.number > head.number) return false;
     if (mark.number === head.number) return mark.hash === head.hash;
@@ -150,9 +155,11 @@ export class LogScanner {
     return this.#isStillThere(mark);
   }
 
-  async #isStillThere(mark: Mark): Promise<boolean> {
-    const there = await this.#timer.orStop(this.#options.rpc.block(mark.number));
-    return there?.hash === mark.hash;
+  /** Only for blocks up to the head: one that is missing there shows no reorg, but a backend that lags. */
+  async #isStillThere({ number, hash }: Mark): Promise<boolean> {
+    const there = await this.#timer.orStop(this.#options.rpc.block(number));
+    if (!there) throw new BlockMissing(number);
+    return there.hash === hash;
   }
 
   /** False when the cursor has moved since this page was read. */
@@ -247,12 +254,7 @@ export class LogScanner {
       if (error instanceof CannotRevert) return halted(error.message);
       throw error;
     }
-    return {
-      kind: "reverted",
-      depth: reorgDepth,
-      scanned: to?.number,
-      head: head.number,
-    };
+    return { kind: "reverted", depth: reorgDepth, scanned: to?.number, head: head.number };
   }
 
   /** Block 0 distinguishes chains that share a chain id. */
@@ -279,12 +281,11 @@ export class LogScanner {
   }
 }
 
-function isFor({ addresses, topics }: LogHandler, { address, topics: [topic] }: ChainLog): boolean {
-  return topic !== undefined && addresses.includes(address) && topics.includes(topic);
-}
-
 function behind(cursor: Mark, head: ChainBlock): Step {
-  return { kind: "behind", by: cursor.number - head.number };
+  return {
+    kind: "behind",
+    why: `it is ${cursor.number - head.number} blocks behind the blocks already read`,
+  };
 }
 
 function halted(why: string): Step {

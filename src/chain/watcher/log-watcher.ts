@@ -118,7 +118,7 @@ export class LogWatcher {
       case "moved":
         return { ms: pollMs };
       case "behind":
-        await this.#lag(step.by);
+        await this.#lag(step.why);
         return { ms: pollMs };
       case "halted":
         await this.#enter("halted_deep_reorg", this.#stuckPlace(), step.why);
@@ -163,11 +163,11 @@ export class LogWatcher {
       : "rpc_unavailable";
   }
 
-  async #lag(by: bigint): Promise<void> {
+  async #lag(why: string): Promise<void> {
     const { behindAfterMs = BEHIND_AFTER_MS } = this.#options;
     this.#behindSinceMs ??= performance.now();
     if (performance.now() - this.#behindSinceMs >= behindAfterMs)
-      await this.#enter("rpc_behind", this.#status, `it is ${by} blocks behind the blocks already read`);
+      await this.#enter("rpc_behind", this.#status, why);
   }
 
   #ageOfHead(): string {

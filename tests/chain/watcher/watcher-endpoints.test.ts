@@ -212,6 +212,35 @@ describe("an endpoint that fails", () => {
     expect(await list(account)).toMatchObject([{ amount: 7n, status: "confirmed" }]);
   });
 
+  test("backends behind one URL differ: one that lacks blocks that were read shows no reorg", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    const [current, lagging] = [await startRpcProxy(chain.url), await startRpcProxy(chain.url)];
+    lagging.judge = ({ method, params: [block] }) =>
+      method === "eth_getBlockByNumber" && Number(block) > 3 ? { result: null } : "pass";
+    const turn = { lags: false };
+    const balancer = await startBalancer((body) =>
+      turn.lags && !/"latest"/.test(body) ? lagging.url : current.url,
+    );
+    const options = { urls: [balancer], confirmations: 1, behindAfterMs: 0 };
+    const { list, watcher, scanned, lines } = watchDeposits(database, options);
+    await chain.mine(5);
+    await chain.deposit(account, 7n);
+    await chain.mine(3);
+    watcher.start();
+    const height = await chain.height();
+    await scanned(height);
+    expect(await list(account)).toMatchObject([{ amount: 7n, status: "confirmed" }]);
+    turn.lags = true;
+    await chain.mine(4);
+    await until(() => watcher.status().state === "rpc_behind");
+    expect(lines.join()).toContain(`it lacks block ${height}`);
+    expect(watcher.status()).toMatchObject({ scannedBlock: height, lastReorgDepth: 0 });
+    turn.lags = false;
+    await scanned(height + 4n);
+    expect(watcher.status()).toMatchObject({ lastReorgDepth: 0 });
+    expect(lines.join()).not.toMatch(/HALTED|reorg was handled/);
+  });
+
   test("one that takes no batches is read call by call", async () => {
     const [chain, account] = [await startChain(), newAccount()];
     await chain.deposit(account, 7n);
