@@ -8,7 +8,7 @@ import { MAX_NEURON } from "../../src/kernel/text/amount.ts";
 import { lowerHex } from "../../src/kernel/text/hex.ts";
 import { startChain } from "../support/chain/chain.ts";
 import { balanceOf, eventsOf, faultsOf, newAccount, watchDeposits } from "../support/chain/deposits.ts";
-import { startRpcProxy } from "../support/chain/rpc-proxy.ts";
+import { startRpcProxy, type Verdict } from "../support/chain/rpc-proxy.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 
@@ -160,6 +160,39 @@ test("where the chain reports finality, a deposit above it waits, however deep; 
   await chain.mine(1);
   await scanned(11n);
   expect(await balanceOf(database, account)).toBe(7n);
+});
+
+test("an endpoint that does not name the final block at the moment credits nothing above the last one", async () => {
+  const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+  const proxy = await startRpcProxy(chain.url);
+  let answer: Verdict = { error: { code: -32_007, message: "50/second request limit reached" } };
+  proxy.judge = ({ method, params: [block] }) =>
+    method === "eth_getBlockByNumber" && block === "finalized" ? answer : "pass";
+  const options = { urls: [proxy.url], confirmations: 1, waitFinalized: true };
+  const { watcher, scanned, list } = watchDeposits(database, options);
+  watcher.start();
+  for (const amount of [1n, 2n]) await chain.deposit(account, amount);
+  // Whether it supports the tag is not known yet.
+  await until(() => watcher.status().state === "rpc_unavailable");
+  answer = { params: ["0x2", false] };
+  await chain.mine(2);
+  await scanned(await chain.height());
+  expect(await balanceOf(database, account)).toBe(1n);
+  for (const failure of [
+    { error: { code: 429, message: "compute units exceeded" } },
+    { error: { code: -32_603, message: "Internal error" } },
+    { error: { code: -32_000, message: "finalized block not found" } },
+    { result: null },
+  ]) {
+    answer = failure;
+    await chain.mine(2);
+    await scanned(await chain.height());
+    expect([await balanceOf(database, account), (await list(account)).length]).toEqual([1n, 2]);
+  }
+  answer = { params: ["0x3", false] };
+  await chain.mine(1);
+  await scanned(await chain.height());
+  expect(await balanceOf(database, account)).toBe(3n);
 });
 
 test("only the vault's own event counts: not that of another contract", async () => {

@@ -58,11 +58,25 @@ export function isRangeRefused(error: unknown): boolean {
   );
 }
 
-/** Whether an endpoint does not support the request. Rate limiting does not count: a later request may succeed. */
+/** Whether an endpoint answered the request with an error. */
 export function isRefusal(error: unknown): boolean {
-  const isUnsupported = (inner: unknown) =>
-    inner instanceof RpcRequestError && inner.code !== TOO_MANY_REQUESTS;
-  return isViemError(error) && error.walk(isUnsupported) !== null;
+  return find(error, RpcRequestError) !== undefined;
 }
 
-const TOO_MANY_REQUESTS = -32_005;
+/** Whether an endpoint answered that it does not know the method or its parameters. */
+export function isUnsupported(error: unknown): boolean {
+  const code = find(error, RpcRequestError)?.code;
+  return code !== undefined && UNKNOWN_CALL.includes(code);
+}
+
+/** Whether an endpoint refused a request because of too many requests: a later one may succeed. */
+export function isBusy(error: unknown): boolean {
+  const answer = find(error, RpcRequestError);
+  return answer !== undefined && (TOO_MANY_REQUESTS.includes(answer.code) || RATE_LIMIT.test(answer.details));
+}
+
+/** Invalid request, method not found, invalid parameters. */
+const UNKNOWN_CALL: readonly number[] = [-32_600, -32_601, -32_602];
+/** Providers agree neither on the code nor on the text. */
+const TOO_MANY_REQUESTS: readonly number[] = [429, -32_005, -32_007, -32_016, -32_029];
+const RATE_LIMIT = /\b(rate|limit|limited|too many|capacity|throttl\w*|quota|overload\w*|try again)\b/i;

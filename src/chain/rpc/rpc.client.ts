@@ -12,10 +12,10 @@ import type { Logger } from "../../kernel/log.ts";
 import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 import type { ChainBlock, ChainLog } from "../watcher/log-handler.ts";
 import { toBlock } from "./chain-block.ts";
+import { Finality } from "./finality.ts";
 import { NewestHead } from "./newest-head.ts";
 import { requestWithFallback } from "./request-with-fallback.ts";
 import { type EndpointStatus, type RpcCall, RpcEndpoint } from "./rpc-endpoint.ts";
-import { isRefusal } from "./rpc-errors.ts";
 
 /** Selects logs of these contracts, with one of these first topics, in a range of blocks or in one block. */
 export type LogFilter = {
@@ -40,7 +40,11 @@ export type Rpc = {
   head(): Promise<ChainBlock>;
   /** The block at a height, undefined if the endpoint has none. */
   block(number: bigint): Promise<ChainBlock | undefined>;
-  /** The number of the newest `finalized` block, undefined if the endpoint does not support that tag. */
+  /**
+   * The number of the newest `finalized` block, undefined if the endpoint does not support that tag. Once it has been
+   * read, an endpoint that does not name one at the moment does not count as one without the tag: the last known number
+   * is returned, since finality is not taken back. Throws `chain_error` when it was refused for another reason.
+   */
   finalized(): Promise<bigint | undefined>;
   /** The logs that a filter selects, from an endpoint that has the last block of its range. */
   logs(filter: LogFilter): Promise<readonly ChainLog[]>;
@@ -84,6 +88,7 @@ export function createRpc(options: Options): Rpc {
     cacheTime: 0,
     pollingInterval: pollMs,
   });
+  const finality = new Finality(client);
   const heads = new NewestHead({ endpoints, clock, maxAgeMs: maxHeadAgeMs });
   return {
     client,
@@ -112,15 +117,7 @@ export function createRpc(options: Options): Rpc {
           throw error;
         }
       }),
-    finalized: () =>
-      withChainError("the final block", async () => {
-        try {
-          return toBlock(await client.getBlock({ blockTag: "finalized" })).number;
-        } catch (error) {
-          if (error instanceof BlockNotFoundError || isRefusal(error)) return undefined;
-          throw error;
-        }
-      }),
+    finalized: () => withChainError("the final block", () => finality.read()),
     // Not retried, so that a range that is refused is halved at once.
     logs: ({ addresses, topics, where }) =>
       withChainError("logs", async () => {
