@@ -177,6 +177,35 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect(await chain.text("k")).toBe("kept");
   });
 
+  test("a file that storage has from before a reorg is not that of the transaction that took its place", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    await chain.submit(ALICE, [set("k", "lost")]);
+    const runner = chain.runner();
+    await runner.pass();
+    await chain.reorganise(1n);
+    await chain.submit(ALICE, [set("k", "kept")], { isKnown: false });
+    await runner.pass();
+    expect([await chain.results(), await chain.text("k")]).toEqual([[], undefined]);
+    chain.learn();
+    await until(async () => {
+      await runner.pass();
+      return (await chain.results()).length === 1;
+    });
+    expect(await chain.text("k")).toBe("kept");
+  });
+
+  test("a value of which storage has another file after a reorg is not read from that file", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    const large = "a".repeat(20_000);
+    await chain.submit(ALICE, [set("k", large)]);
+    await chain.runner().pass();
+    const entry = await chain.kv.entry(STREAM, Buffer.from("k"));
+    await chain.reorganise(1n);
+    await chain.submit(ALICE, [set("k", "b".repeat(20_000))]);
+    if (!entry) throw new Error("the key was not written");
+    await expect(chain.kv.read(entry, 0, 5)).rejects.toMatchObject({ code: "file_not_found" });
+  });
+
   test("one account cannot block the streams of others with a file that never arrives", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     await chain.submit(ALICE, [set("k", "1")]);
@@ -309,6 +338,8 @@ function set(key: string, value: string): StreamWrite {
 
 type Submitting = {
   readonly isUploaded?: boolean;
+  /** Whether storage has the submission; until `learn`, it has the one before a reorg. */
+  readonly isKnown?: boolean;
   readonly version?: bigint;
   readonly reads?: readonly { streamId: Hex; key: Buffer }[];
   readonly encrypt?: (bytes: Buffer) => Buffer;
@@ -317,7 +348,9 @@ type Submitting = {
 /** Submissions as the watcher writes them, one block each from block 1 on, and their files. */
 async function startChain(database: Database, held: HeldStreams = "all", keys: ReaderKeys = {}) {
   const files = new Map<bigint, Buffer>();
+  const roots = new Map<bigint, Hex>();
   const uploaded = new Set<bigint>();
+  const late: (() => void)[] = [];
   const looked: bigint[] = [];
   let next = 0n;
   let ahead = 0;
@@ -335,7 +368,7 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
     const bytes = files.get(txSeq);
     if (!bytes || !uploaded.has(txSeq)) return undefined;
     return {
-      root: hash(`root ${txSeq}`),
+      root: roots.get(txSeq) ?? "0x",
       sizeBytes: bytes.length,
       async read(offset, length) {
         if (length < 0 || offset + length > bytes.length)
@@ -365,23 +398,39 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
     hold,
     /** The files that were looked for, in order. */
     looked,
+    /** Storage sees the submissions that replaced others. */
+    learn: () => {
+      for (const place of late.splice(0)) place();
+    },
     upload: (txSeq: bigint) => void uploaded.add(txSeq),
     /** Lets time pass. */
     pass: (ms: number) => {
       ahead += ms;
     },
     async submit(sender: Hex, writes: readonly StreamWrite[], how: Submitting = {}): Promise<bigint> {
-      const { isUploaded = true, version = MAX_U64, reads = [], encrypt = (bytes) => bytes } = how;
+      const {
+        isUploaded = true,
+        isKnown = true,
+        version = MAX_U64,
+        reads = [],
+        encrypt = (bytes) => bytes,
+      } = how;
       const txSeq = next++;
       const content = encrypt(encodeStreamData({ version, reads, writes, controls: [] }));
-      files.set(txSeq, content);
+      const root = hash(`root ${branch} ${txSeq}`);
+      const place = () => {
+        files.set(txSeq, content);
+        roots.set(txSeq, root);
+      };
+      if (isKnown) place();
+      else late.push(place);
       if (isUploaded) uploaded.add(txSeq);
       const blockNumber = txSeq + 1n;
       const submission = {
         ...{
           chainId: CHAIN,
           txSeq,
-          root: hash(`root ${branch} ${txSeq}`),
+          root,
           submitter: sender,
           transactionSender: sender,
         },

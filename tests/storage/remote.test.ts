@@ -162,6 +162,21 @@ describe("the status of files by the nodes", () => {
     ).toMatchObject([{ finalized: true }, undefined, undefined]);
   });
 
+  test("after a reorg, the file that had the sequence number before is not returned for it", async () => {
+    const there = await startNode();
+    const [before, after] = [newFile(1_000), newFile(1_000)];
+    const txSeq = await submit(database, undefined, before);
+    give([there], before, { txSeq: Number(txSeq) });
+    const { node } = openNetwork({ nodes: [there] });
+    expect(await node.find([{ txSeq }])).toMatchObject([{ root: before.root, finalized: true }]);
+    await database.rows("delete from submission where tx_seq = $1::numeric", [txSeq.toString()]);
+    expect(await submit(database, undefined, after)).toBe(txSeq);
+    expect(await node.find([{ txSeq }])).toMatchObject([{ root: after.root, finalized: false }]);
+    there.files.clear();
+    give([there], after, { txSeq: Number(txSeq) });
+    expect(await node.find([{ txSeq }])).toMatchObject([{ root: after.root, finalized: true }]);
+  });
+
   test("the size on chain overrides a node's", async () => {
     const [liar, honest] = [await startNode(), await startNode()];
     const file = newFile(3 * SEGMENT_BYTES);

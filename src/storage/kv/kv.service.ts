@@ -3,6 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
+import { fileFailure } from "../file-failures.ts";
 import type { SubmissionsService } from "../submissions/submissions.service.ts";
 import {
   findEntry,
@@ -95,11 +96,13 @@ export class KvService {
    * Throws what reading a file throws, and `invalid_parameter` when the decryption key is no longer configured.
    */
   async read(entry: KvEntry, start: number, length: number): Promise<Buffer> {
-    const { value, version, encryptionHeader, offset, sizeBytes } = entry;
+    const { value, version, root, encryptionHeader, offset, sizeBytes } = entry;
     const end = Math.min(start + length, sizeBytes);
     if (end <= start) return Buffer.alloc(0);
     if (value) return value.subarray(start, end);
     const file = await this.#dependencies.files.get(version);
+    // A reorg may have given the sequence number to another file since the entry was read.
+    if (file.root !== root) throw fileFailure("file_not_found");
     const plaintext = reopenPlaintext(file, encryptionHeader, this.#options.keys);
     // A value may end beyond its file, within the last sector: those bytes are zeros.
     const stored = Math.min(end - start, plaintext.sizeBytes - offset - start);

@@ -87,14 +87,16 @@ export class ReplayService {
 
   /**
    * Decides a transaction, provided that all earlier ones on its streams are decided. `waiting` are the streams of
-   * earlier undecided transactions; `file` is undefined until it is complete.
+   * earlier undecided transactions; `found` is undefined until its file is complete.
    */
   async decide(
     pending: PendingTransaction,
-    file: KvFile | undefined,
+    found: KvFile | undefined,
     waiting: ReadonlySet<Hex>,
   ): Promise<Outcome> {
     const { database, chainId } = this.#dependencies;
+    // Found by its sequence number: a storage node that has not seen a reorg yet has another file under it.
+    const file = found?.root === pending.root ? found : undefined;
     const { held } = this.#options;
     const streamIds = decodeTags(pending.tags) ?? [];
     if (streamIds.length === 0 || streamIds.some((id) => !isHeld(held, id)))

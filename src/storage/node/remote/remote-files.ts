@@ -60,7 +60,8 @@ export class RemoteFiles {
   async #find(id: FileId, onChain: NodeFile | undefined): Promise<NodeFile | undefined> {
     const key = "root" in id ? id.root : id.txSeq.toString();
     const known = this.#finalized.get(key);
-    if (known) return known;
+    // After a reorg, another file may have the sequence number.
+    if (known && (onChain === undefined || onChain.root === known.root)) return known;
     const submitted = onChain?.txSeq === undefined ? undefined : onChain;
     const file = await this.#query(id, submitted);
     if (file?.finalized) this.#finalized.set(key, file);
