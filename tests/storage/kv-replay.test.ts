@@ -1,8 +1,8 @@
 // @module-tag large
 import { createECDH, createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Database } from "../../src/db/database.ts";
-import type { Clock } from "../../src/kernel/clock.ts";
+import type { Database, Queries } from "../../src/db/database.ts";
+import { type Clock, systemClock } from "../../src/kernel/clock.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
@@ -15,6 +15,7 @@ import { describeHeld, type HeldStreams } from "../../src/storage/kv/held-stream
 import { KvService } from "../../src/storage/kv/kv.service.ts";
 import type { KvFile } from "../../src/storage/kv/kv-file.ts";
 import { kvRollback } from "../../src/storage/kv/kv-rollback.ts";
+import { RecentWrites } from "../../src/storage/kv/recent-writes.ts";
 import { ReplayRunner } from "../../src/storage/kv/replay.runner.ts";
 import { ReplayService } from "../../src/storage/kv/replay.service.ts";
 import { openReplay } from "../../src/storage/kv/replay.store.ts";
@@ -175,6 +176,30 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     await chain.submit(ALICE, [set("k", "kept")]);
     await runner.pass();
     expect(await chain.text("k")).toBe("kept");
+  });
+
+  test("reads that wait for a recent write share their looks at the database", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    const txSeq = await chain.submit(ALICE, [set("k", "v")]);
+    const looks = { running: 0, most: 0, all: 0 };
+    const queries: Queries = {
+      async rows(...query) {
+        looks.all++;
+        looks.most = Math.max(looks.most, ++looks.running);
+        return chain.database.rows<never>(...query).finally(() => looks.running--);
+      },
+    };
+    const recent = new RecentWrites({
+      queries,
+      chainId: CHAIN,
+      clock: { ...systemClock, monotonicMs: () => 0 },
+    });
+    recent.add(txSeq);
+    const reads = Array.from({ length: 50 }, () => recent.settled());
+    await until(() => looks.all > 2);
+    await chain.runner().pass();
+    await Promise.all(reads);
+    expect(looks.most).toBe(1);
   });
 
   test("a file that storage has from before a reorg is not that of the transaction that took its place", async () => {

@@ -15,6 +15,8 @@ export class RecentWrites {
   readonly #dependencies: { readonly queries: Queries; readonly chainId: number; readonly clock: Clock };
   /** The deadline until which reads wait for each transaction. */
   readonly #deadlines = new Map<bigint, number>();
+  /** The look at the database that all waiting reads share. */
+  #look: Promise<void> | undefined;
 
   constructor(dependencies: { readonly queries: Queries; readonly chainId: number; readonly clock: Clock }) {
     this.#dependencies = dependencies;
@@ -30,16 +32,23 @@ export class RecentWrites {
 
   /** Resolves when the recorded transactions are decided, or their deadlines have passed. */
   async settled(): Promise<void> {
-    const { queries, chainId, clock } = this.#dependencies;
     for (;;) {
-      const now = clock.monotonicMs();
+      const now = this.#dependencies.clock.monotonicMs();
       for (const [txSeq, until] of this.#deadlines) if (until <= now) this.#deadlines.delete(txSeq);
       if (this.#deadlines.size === 0) return;
-      const recent = [...this.#deadlines.keys()];
-      const pending = new Set(await findPending(queries, chainId, recent));
-      for (const txSeq of recent) if (!pending.has(txSeq)) this.#deadlines.delete(txSeq);
-      if (pending.size === 0) return;
-      await sleep(POLL_MS);
+      this.#look ??= this.#lookUp().finally(() => {
+        this.#look = undefined;
+      });
+      await this.#look;
     }
+  }
+
+  /** Drops what is decided, and pauses if something is not. What is added meanwhile is left to the next look. */
+  async #lookUp(): Promise<void> {
+    const { queries, chainId } = this.#dependencies;
+    const recent = [...this.#deadlines.keys()];
+    const pending = new Set(await findPending(queries, chainId, recent));
+    for (const txSeq of recent) if (!pending.has(txSeq)) this.#deadlines.delete(txSeq);
+    if (pending.size > 0) await sleep(POLL_MS);
   }
 }
