@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
+import { DaSignersClient } from "../../src/chain/precompiles/da-signers.client.ts";
 import { createRpc } from "../../src/chain/rpc/rpc.client.ts";
 import { RpcEndpoint } from "../../src/chain/rpc/rpc-endpoint.ts";
 import { walletParameters } from "../../src/chain/wallet-parameters.ts";
@@ -119,6 +120,27 @@ describe("several endpoints", () => {
     await expect(rpc.client.call({ to: `0x${"1".repeat(40)}` })).rejects.toThrow("execution reverted");
     expect(methods(second)).toEqual(["eth_chainId"]);
   });
+});
+
+test("a revert without data is the contract's, whatever code the node gives it", async () => {
+  const [proxy] = await twoEndpoints();
+  const { rpc } = rpcOver([proxy.url]);
+  const signers = new DaSignersClient(rpc.client, NETWORKS.testnet);
+  const refusals: readonly [Verdict, object][] = [
+    [
+      { error: { code: -32_000, message: "execution reverted" } },
+      { code: "contract_refused", message: "The contract reverted." },
+    ],
+    [
+      { error: { code: -32_015, message: "VM execution error: reverted: no such epoch" } },
+      { code: "contract_refused", message: "no such epoch" },
+    ],
+    [{ error: { code: -32_000, message: "header not found" } }, { code: "chain_error" }],
+  ];
+  for (const [answer, expected] of refusals) {
+    proxy.judge = ({ method }) => (method === "eth_call" ? answer : "pass");
+    await expect(signers.epochNumber()).rejects.toMatchObject(expected);
+  }
 });
 
 describe("a single endpoint", () => {

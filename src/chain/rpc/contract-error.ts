@@ -7,6 +7,7 @@ import {
 } from "viem";
 import { AppError } from "../../kernel/errors.ts";
 import { chainError } from "./rpc.client.ts";
+import { revertDetails } from "./rpc-errors.ts";
 
 const MAX_TEXT = 300;
 
@@ -31,12 +32,20 @@ export function contractError(what: string, cause: unknown): AppError {
 export function refusalOf(cause: unknown): string | undefined {
   const reverted =
     cause instanceof BaseError && cause.walk((e) => e instanceof ContractFunctionRevertedError);
-  if (!(reverted instanceof ContractFunctionRevertedError)) return undefined;
+  if (!(reverted instanceof ContractFunctionRevertedError)) return revertText(cause);
   const { data, reason, signature } = reverted;
   if (data && data.errorName !== "Error" && data.errorName !== "Panic")
     return clean(`${data.errorName}(${(data.args ?? []).map(String).join(", ")})`);
   if (reason) return clean(reason);
   return signature ? `The contract reverted with error ${signature}.` : "The contract reverted.";
+}
+
+/** viem takes a revert without data for a failure of the node, if the node gives it the code of other failures. */
+function revertText(cause: unknown): string | undefined {
+  const text = revertDetails(cause);
+  if (text === undefined) return undefined;
+  const reason = /\breverted: *(\S.*)$/is.exec(text)?.[1];
+  return reason === undefined ? "The contract reverted." : clean(reason);
 }
 
 /** Whether a call failed because the sender's balance does not cover its value. */

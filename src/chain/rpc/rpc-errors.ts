@@ -34,8 +34,13 @@ export function isOutage(error: unknown): boolean {
 
 /** Whether a contract reverted the call. */
 export function isRevert(error: unknown): boolean {
+  return revertDetails(error) !== undefined;
+}
+
+/** The node's text about a call that a contract reverted; undefined for every other failure. */
+export function revertDetails(error: unknown): string | undefined {
   const answer = find(error, RpcRequestError);
-  return answer !== undefined && (answer.code === 3 || /\brevert/i.test(answer.details));
+  return answer && (answer.code === 3 || /\brevert/i.test(answer.details)) ? answer.details : undefined;
 }
 
 function find<T extends Error>(error: unknown, type: new (...args: never[]) => T): T | undefined {
