@@ -28,6 +28,8 @@ export type InferenceService = {
 const PAGE = 50n;
 const MAX_SERVICES = 5_000n;
 const RECENT_MS = 5_000;
+/** One query may name hundreds of providers, and endpoints limit the rate of requests. */
+const MAX_CONCURRENT = 16;
 
 /** Reads the on-chain inference registry. Every failure of the chain is a `chain_error`. */
 export class InferenceRegistry {
@@ -45,25 +47,47 @@ export class InferenceRegistry {
     );
   }
 
-  /** All rows, page by page, at most 5,000. */
+  /**
+   * All rows, page by page, at most 5,000. More than one page is read at one block: the contract moves its last row into
+   * the place of a removed one, so of pages of different blocks a service may be on none.
+   */
   async all(): Promise<readonly InferenceService[]> {
-    const services: InferenceService[] = [];
     try {
-      for (let offset = 0n, total = 1n; offset < total && offset < MAX_SERVICES; offset += PAGE) {
-        const call = { ...this.#contract, functionName: "getAllServices", args: [offset, PAGE] } as const;
-        const [rows, count] = await this.#client.readContract(call);
-        total = count;
-        services.push(...rows.map(toService));
-      }
+      const { rows, total } = await this.#page(0n);
+      if (total <= PAGE) return rows;
+      const block = await this.#client.getBlockNumber({ cacheTime: 0 });
+      // A backend that lags may lack this block: pages of different blocks are better than none.
+      return await this.#allAt(block).catch(() => this.#allAt(undefined));
     } catch (error) {
       throw chainError("the inference registry", error);
+    }
+  }
+
+  async #allAt(blockNumber: bigint | undefined): Promise<readonly InferenceService[]> {
+    const services: InferenceService[] = [];
+    for (let offset = 0n, total = 1n; offset < total && offset < MAX_SERVICES; offset += PAGE) {
+      const page = await this.#page(offset, blockNumber);
+      total = page.total;
+      services.push(...page.rows);
     }
     return services;
   }
 
+  async #page(offset: bigint, blockNumber?: bigint) {
+    const call = { ...this.#contract, functionName: "getAllServices", args: [offset, PAGE] } as const;
+    const at = blockNumber === undefined ? {} : { blockNumber };
+    const [rows, total] = await this.#client.readContract({ ...call, ...at });
+    return { rows: rows.map(toService), total };
+  }
+
   /** The current rows of these providers, in input order; undefined for a provider that is not registered. */
-  byProviders(providers: readonly Hex[]): Promise<readonly (InferenceService | undefined)[]> {
-    return Promise.all(providers.map((provider) => this.#byProvider(provider)));
+  async byProviders(providers: readonly Hex[]): Promise<readonly (InferenceService | undefined)[]> {
+    const services: (InferenceService | undefined)[] = [];
+    for (let from = 0; from < providers.length; from += MAX_CONCURRENT) {
+      const some = providers.slice(from, from + MAX_CONCURRENT);
+      services.push(...(await Promise.all(some.map((provider) => this.#byProvider(provider)))));
+    }
+    return services;
   }
 
   async #byProvider(provider: Hex): Promise<InferenceService | undefined> {
