@@ -51,11 +51,16 @@ const CONFIRMATIONS = 12;
 const POLL_MS = 2_000;
 const DEVNET_POLL_MS = 250;
 
+/** The number of blocks that must follow a block before its content is final. */
+export function confirmationsOf({ config, network }: Pick<AppContext, "config" | "network">): number {
+  return config.CONFIRMATIONS ?? (network.id === "devnet" ? 0 : CONFIRMATIONS);
+}
+
 /** Creates the chain services. */
 export function createChainModule(parts: AppContext): ChainModule {
   const { config, network, log, clock, rpc, database, committed } = parts;
   const isDevnet = network.id === "devnet";
-  const confirmations = config.CONFIRMATIONS ?? (isDevnet ? 0 : CONFIRMATIONS);
+  const confirmations = confirmationsOf(parts);
   const { client } = rpc;
   const transactions = new TransactionBuilder({ client, chainId: network.chainId });
   const directLedger = new DirectLedgerService({ client, network, clock });

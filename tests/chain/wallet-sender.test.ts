@@ -1,8 +1,9 @@
-import { parseEther } from "viem";
+import { createPublicClient, http, parseEther } from "viem";
 import { describe, expect, test } from "vitest";
 import { WalletSender } from "../../src/chain/transactions/wallet-sender.ts";
 import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
 import { startChain } from "../support/chain/chain.ts";
+import { startRpcProxy } from "../support/chain/rpc-proxy.ts";
 import { until } from "../support/until.ts";
 
 const TO = "0x1111111111111111111111111111111111111111";
@@ -34,6 +35,27 @@ describe("a transaction of the router's wallet", () => {
     expect(await sender.send(await sender.sign(CALL))).toBe("sent");
   });
 
+  test("that a block included is not outdated for a backend that has no receipt of it yet", async () => {
+    const { chain, sender } = await start({ confirmations: 3, lags: true });
+    const signed = await sender.sign(CALL);
+    expect(await sender.send(signed)).toBe("sent");
+    expect(await sender.outcome(signed.hash)).toBeUndefined();
+    // Otherwise it would be signed again with another nonce, and paid twice.
+    expect(await sender.send(signed)).toBe("sent");
+    await chain.mine(2);
+    expect(await sender.send(signed)).toBe("sent");
+  });
+
+  test("whose nonce was used by another is outdated once enough blocks follow", async () => {
+    const { chain, sender } = await start({ confirmations: 3 });
+    const [lost, taken] = [await sender.sign(CALL), await sender.sign({ ...CALL, value: 1n })];
+    expect(await sender.send(taken)).toBe("sent");
+    await until(async () => (await sender.outcome(taken.hash)) === "success");
+    expect(await sender.send(lost)).toBe("sent");
+    await chain.mine(3);
+    expect(await sender.send(lost)).toBe("outdated");
+  });
+
   test("that the chain would revert is not signed, and one that the wallet cannot pay is not sent", async () => {
     const { chain, sender } = await start();
     const unpaid = await sender.sign({ ...CALL, value: 10n ** 30n });
@@ -43,8 +65,13 @@ describe("a transaction of the router's wallet", () => {
   });
 });
 
-async function start() {
+/** With `lags`, the endpoint has no receipts. */
+async function start({ confirmations = 0, lags = false } = {}) {
   const chain = await startChain();
+  const proxy = await startRpcProxy(chain.url);
+  if (lags)
+    proxy.judge = ({ method }) => (method === "eth_getTransactionReceipt" ? { result: null } : "pass");
+  const client = createPublicClient({ transport: http(proxy.url) });
   const { privateKey } = DEMO_USER;
-  return { chain, sender: new WalletSender({ client: chain.client as never, chainId: 16_602, privateKey }) };
+  return { chain, sender: new WalletSender({ client, chainId: 16_602, privateKey, confirmations }) };
 }

@@ -44,6 +44,7 @@ test("a transaction that a block includes while it is sent again pays for its im
       client: createPublicClient({ transport: http(proxy.url, { retryCount: 0 }) }),
       chainId: app.network.chainId,
       privateKey: ROUTER_WALLET.privateKey,
+      confirmations: 0,
     }),
   });
   onTestFinished(() => runner.stop());
@@ -95,6 +96,7 @@ test("the images of a job are read from the database one at a time", async () =>
       client: createPublicClient({ transport: http(stack().rpcUrl) }),
       chainId: app.network.chainId,
       privateKey: ROUTER_WALLET.privateKey,
+      confirmations: 0,
     }),
   });
   onTestFinished(() => runner.stop());
@@ -145,6 +147,7 @@ test.each([
         client: createPublicClient({ transport: http(rpcUrl) }),
         chainId: app.network.chainId,
         privateKey: ROUTER_WALLET.privateKey,
+        confirmations: 0,
       }),
     });
     onTestFinished(() => runner.stop());

@@ -1,4 +1,4 @@
-import { keccak256, type PublicClient, TransactionReceiptNotFoundError } from "viem";
+import { keccak256, type PublicClient, parseTransaction, TransactionReceiptNotFoundError } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { chainError } from "../rpc/rpc.client.ts";
@@ -7,7 +7,13 @@ import { rpcReason } from "../rpc/rpc-errors.ts";
 /** A signed transaction: however often it is sent, it is included at most once. */
 export type SignedTransaction = { readonly raw: Hex; readonly hash: Hex };
 
-type Dependencies = { readonly client: PublicClient; readonly chainId: number; readonly privateKey: Hex };
+type Dependencies = {
+  readonly client: PublicClient;
+  readonly chainId: number;
+  readonly privateKey: Hex;
+  /** How many blocks must follow the one with another transaction of the same nonce before one counts as outdated. */
+  readonly confirmations: number;
+};
 
 /**
  * Sends transactions of one wallet, in two steps: sign and store, then send. After a crash between the two, the caller
@@ -52,7 +58,10 @@ export class WalletSender {
     }
   }
 
-  /** Sends a signed transaction; it can be repeated. `outdated`: another transaction used its nonce. */
+  /**
+   * Sends a signed transaction; it can be repeated. `outdated`: another transaction used its nonce, as all backends of
+   * an endpoint must know by now.
+   */
   async send({ raw, hash }: SignedTransaction): Promise<"sent" | "outdated"> {
     try {
       await this.#dependencies.client.sendRawTransaction({ serializedTransaction: raw });
@@ -60,10 +69,28 @@ export class WalletSender {
     } catch (error) {
       const reason = rpcReason(error);
       if (/already (known|imported)/i.test(reason)) return "sent";
-      // A node also says so of this transaction itself, if a block included it a moment ago.
-      if (/nonce too low/i.test(reason)) return (await this.outcome(hash)) ? "sent" : "outdated";
+      if (/nonce too low/i.test(reason)) return (await this.#isReplaced({ raw, hash })) ? "outdated" : "sent";
       throw chainError("a transaction could not be sent", error);
     }
+  }
+
+  /**
+   * Whether another transaction used the nonce. A node also says so of this transaction itself, if a block included it a
+   * moment ago, and another backend may not have its receipt yet: to sign again then would pay twice. So the nonce must
+   * have been used some blocks ago, before the receipt is looked for.
+   */
+  async #isReplaced({ raw, hash }: SignedTransaction): Promise<boolean> {
+    const { client, confirmations } = this.#dependencies;
+    const { address } = this.#account;
+    try {
+      const blockNumber = (await client.getBlockNumber({ cacheTime: 0 })) - BigInt(confirmations);
+      if (blockNumber < 0n) return false;
+      const used = await client.getTransactionCount({ address, blockNumber });
+      if (used <= (parseTransaction(raw).nonce ?? 0)) return false;
+    } catch (error) {
+      throw chainError("the wallet's nonce", error);
+    }
+    return (await this.outcome(hash)) === undefined;
   }
 
   /** The outcome of a transaction; undefined until a block includes it. */

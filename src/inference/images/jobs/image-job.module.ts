@@ -1,5 +1,6 @@
 import type { HoldsService } from "../../../accounts/holds.service.ts";
 import type { AppContext, Lifecycle } from "../../../app-context.ts";
+import { confirmationsOf } from "../../../chain/module.ts";
 import { WalletSender } from "../../../chain/transactions/wallet-sender.ts";
 import { JobRunner } from "../../../jobs/job.runner.ts";
 import { JobsService } from "../../../jobs/jobs.service.ts";
@@ -100,12 +101,12 @@ export function createImageJobModule(parts: AppContext, dependencies: Dependenci
 }
 
 /** Creates the runner that stores results as files, if it is enabled and a wallet can pay for it. */
-function openFiles(
-  { config, network, rpc, database, log }: AppContext,
-  { uploads }: Dependencies,
-): ImageFilesRunner | undefined {
+function openFiles(parts: AppContext, { uploads }: Dependencies): ImageFilesRunner | undefined {
+  const { config, network, rpc, database, log } = parts;
   const privateKey = config.ROUTER_PRIVATE_KEY;
   if (config.STORE_JOB_IMAGES !== "on" || !privateKey) return undefined;
-  const sender = new WalletSender({ client: rpc.client, chainId: network.chainId, privateKey });
+  const { chainId } = network;
+  const confirmations = confirmationsOf(parts);
+  const sender = new WalletSender({ client: rpc.client, chainId, privateKey, confirmations });
   return new ImageFilesRunner({ queries: database, uploads, sender, log });
 }
