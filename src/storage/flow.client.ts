@@ -1,4 +1,4 @@
-import { BaseError, ExecutionRevertedError, type PublicClient } from "viem";
+import { BaseError, ExecutionRevertedError, type PublicClient, RpcRequestError } from "viem";
 import { flowAbi, marketAbi } from "../chain/abi/flow.ts";
 import { chainError } from "../chain/rpc/rpc.client.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -54,7 +54,8 @@ export class FlowClient {
     } catch (error) {
       if (!(error instanceof BaseError)) throw error;
       const reverted = error.walk((cause) => cause instanceof ExecutionRevertedError);
-      return reverted instanceof ExecutionRevertedError ? reasonOf(reverted) : undefined;
+      if (!(reverted instanceof ExecutionRevertedError)) return undefined;
+      return reasonOf(reverted) || selectorOf(error);
     }
   }
 
@@ -68,6 +69,18 @@ export class FlowClient {
     }
   }
 }
+
+/** The selector of the contract's own error, which is only in the data on some nodes; "" for a revert without data. */
+function selectorOf(error: BaseError): string {
+  const answer = error.walk((cause) => cause instanceof RpcRequestError);
+  const data: unknown = answer instanceof RpcRequestError ? answer.data : undefined;
+  return typeof data === "string" && data.length >= SELECTOR_LENGTH
+    ? `custom error ${data.slice(0, SELECTOR_LENGTH)}`
+    : "";
+}
+
+/** 4 bytes in hexadecimal, with 0x. */
+const SELECTOR_LENGTH = 10;
 
 /** The contract's revert reason, without the text that the node adds around it. */
 function reasonOf({ details, shortMessage }: ExecutionRevertedError): string {
