@@ -559,6 +559,34 @@ describe("the successor's logs", () => {
     ]);
   });
 
+  test("a transfer without entries is one without a key", async () => {
+    const database = await openTestDatabase();
+    const contracts = [{ address: contract, generation: "agentic-id", startBlock: undefined } as const];
+    const service = new AgentLogService({ chainId: 16_602, contract: contracts[0] });
+    const data = newData("one");
+    const sealed = [{ dataHash: data.dataHash, sealedKey: "0x01" }];
+    const logs = [
+      [1, "Transfer", { from: zeroAddress, to: ann, tokenId: 7n }],
+      [1, "Updated", { tokenId: 7n }, [[], [data], []]],
+      [1, "ITransferred", { from: zeroAddress, to: ann, tokenId: 7n }, [sealed]],
+      [2, "Transfer", { from: ann, to: ben, tokenId: 7n }],
+      [2, "ITransferred", { from: ann, to: ben, tokenId: 7n }, [[]]],
+    ] as const;
+    await database.transaction((tx) =>
+      service.apply(
+        tx,
+        logs.map(([block, name, indexed, rest = []], n) => toLog(block, n, name, indexed, rest)),
+      ),
+    );
+    const clock = { now: () => new Date(), monotonicMs: () => 0 };
+    const needs = { queries: database, chainId: 16_602, client: {} as never, clock, contracts };
+    const [seven] = await new AgentTokensService(needs).byKeys([{ contract, tokenId: 7n }]);
+    expect(seven).toMatchObject({ owner: ben, movedWithoutKey: true });
+    const events = new EventsService(database, new MemoryBus(), TEST_CURSORS);
+    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602 });
+    expect((await keys.list({ contract }, ALL)).rows).toMatchObject([{ to: ann, cause: "mint" }]);
+  });
+
   function toLog(
     block: number,
     logIndex: number,

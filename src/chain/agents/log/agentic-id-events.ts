@@ -1,5 +1,6 @@
-import { lowerHex } from "../../../kernel/text/hex.ts";
+import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
 import {
+  type AgentEvent,
   addressAt,
   dataOf,
   type LogReaders,
@@ -33,8 +34,7 @@ export const agenticIdReaders: LogReaders = readersOf({
   ],
   "ITransferred(address,address,uint256,(bytes32,bytes)[])": (log) => {
     const [entries] = dataOf(log, [ENTRIES]);
-    const published = toSealedKeys(entries);
-    return [{ kind: "key-published", to: addressAt(log, 2), tokenId: numberAt(log, 3), ...published }];
+    return published(addressAt(log, 2), numberAt(log, 3), entries);
   },
   "Cloned(uint256,uint256,address,address,(bytes32,bytes)[])": (log) => {
     const [from, to, entries] = dataOf(log, [{ type: "address" }, { type: "address" }, ENTRIES]);
@@ -47,7 +47,7 @@ export const agenticIdReaders: LogReaders = readersOf({
         from: lowerHex(from),
         to: lowerHex(to),
       },
-      { kind: "key-published", to: lowerHex(to), tokenId: newTokenId, ...toSealedKeys(entries) },
+      ...published(lowerHex(to), newTokenId, entries),
     ];
   },
   "Updated(uint256,(string,bytes32)[],(string,bytes32)[],bytes[])": (log) => {
@@ -71,6 +71,15 @@ export const agenticIdReaders: LogReaders = readersOf({
     { kind: "delegated", user: addressAt(log, 1), assistant: addressAt(log, 2) },
   ],
 });
+
+/** The keys of a transfer or a clone. Without entries it came without a key, whatever its event is called. */
+function published(
+  to: Hex,
+  tokenId: bigint,
+  entries: Parameters<typeof toSealedKeys>[0],
+): readonly AgentEvent[] {
+  return entries.length === 0 ? [] : [{ kind: "key-published", to, tokenId, ...toSealedKeys(entries) }];
+}
 
 /** The facts do not define whether `index` is an indexed argument: a log with a third topic carries it there. */
 function entryUpdated(log: Parameters<typeof dataOf>[0]) {
