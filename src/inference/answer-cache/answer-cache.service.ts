@@ -7,7 +7,7 @@ import type { Logger } from "../../kernel/log.ts";
 import type { MemoryLease } from "../../load/memory-budget.ts";
 import type { Admitted } from "../billing/admitted.ts";
 import type { Served } from "../billing/ending.ts";
-import { deleteExpired, findAnswer, storeAnswer } from "./answer-cache.store.ts";
+import { deleteAnswer, deleteExpired, findAnswer, storeAnswer } from "./answer-cache.store.ts";
 import { type CachedAnswer, type CacheRequest, type ChargedCost, MAX_CACHED_BYTES } from "./cache-request.ts";
 
 type Dependencies = {
@@ -92,6 +92,19 @@ export class AnswerCacheService {
     const cost = { input: BigInt(input), output: BigInt(output) };
     const form = admitted.request.formOf?.(ended.provider);
     await this.#store(cache, account, { requestId, provider, model, form, cost, answer });
+  }
+
+  /** Deletes the stored answer that a request got, because its content cannot be read. Never rejects. */
+  async forget(admitted: Admitted): Promise<void> {
+    const { database, log } = this.#dependencies;
+    const cache = limitedCache(admitted);
+    if (!cache) return;
+    log.error({ requestId: admitted.requestId }, "a cached answer cannot be read; it is deleted");
+    try {
+      await deleteAnswer(database, { account: admitted.account, name: cache.name });
+    } catch (error) {
+      log.error({ err: error }, "a cached answer could not be deleted");
+    }
   }
 
   /** An answer that cannot be read or has no room in memory, and a database that fails, count as none. */

@@ -47,6 +47,14 @@ export async function storeAnswer(
   });
 }
 
+/** Deletes the answer of this name. */
+export async function deleteAnswer(
+  queries: Pick<Queries, "rows">,
+  { account, name }: Pick<AnswerToStore, "account" | "name">,
+): Promise<void> {
+  await queries.rows(DELETE, [account, name]);
+}
+
 /** Deletes at most `limit` answers whose time is over, and returns the count. */
 export async function deleteExpired(queries: Queries, limit: number): Promise<number> {
   return (await queries.rows(EXPIRE, [limit])).length;
@@ -74,6 +82,8 @@ const STORE = `
   insert into cached_answer (account, name, sealed, size_bytes, created_at, expires_at)
   values ($1::text, $2::text, decode($3::text, 'base64'), $4::integer, now(), now() + make_interval(secs => $5::integer))
   returning 1`;
+
+const DELETE = "delete from cached_answer where account = $1::text and name = $2::text";
 
 const EXPIRE = `
   delete from cached_answer where (account, name) in (

@@ -15,11 +15,12 @@ import type { Edit } from "../body/json-member.ts";
 import { type ShownAnswer, shownBody } from "../chat/answer-edits.ts";
 import type { PostOptions, ProviderClient } from "../providers/exchange/provider.client.ts";
 import { gatherAnswer, type ProviderAnswer } from "../providers/exchange/provider-answer.ts";
-import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import type { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { FailoverService } from "./failover.service.ts";
 import { ReadingTurns } from "./reading-turns.ts";
+import { attemptFor, ifReadable, readAs, readServed } from "./stored-answer.ts";
 import type { StreamOptions } from "./stream-options.ts";
 import { StreamRelay } from "./stream-relay.ts";
 
@@ -29,7 +30,7 @@ type Dependencies = {
   readonly billing: Pick<BillingService, "settle">;
   readonly memory: MemoryBudget;
   readonly settings: DispatchSettings;
-  readonly cache?: Pick<AnswerCacheService, "serve" | "keep"> | undefined;
+  readonly cache?: Pick<AnswerCacheService, "serve" | "keep" | "forget"> | undefined;
 };
 
 /** How long an answer may take, by its phases, and what happens to an interrupted stream. */
@@ -84,8 +85,9 @@ export class DispatchService {
    * Posts an admitted request to the endpoint `path` and collects the whole answer; `read` validates it and returns the
    * billed usage, and `show` returns it as the client sees it: by default with the edits of `read`, its cost and the bill. If
    * `read` throws a `ProviderFailure`, the next provider is tried; any other `AppError` is the answer to the client.
-   * A stored answer that the client accepts takes the place of a provider's. Resolves when the bill is committed. On every failure the hold is ended. The trace of an answer that lacks the
-   * required proof has an `error`: it is billed, so it is delivered.
+   * A stored answer that the client accepts takes the place of a provider's, unless it can no longer be read. Resolves
+   * when the bill is committed. On every failure the hold is ended. The trace of an answer that lacks the required proof
+   * has an `error`: it is billed, so it is delivered.
    */
   async collect(
     admitted: Admitted,
@@ -127,7 +129,8 @@ export class DispatchService {
           if ("outputTokens" in reading.usage) attempt.answered(reading.usage.outputTokens);
           return { answer, reading };
         });
-      const { answer, reading } = served ? await readServed(served, given.read) : await ask();
+      const repeated = served && (await ifReadable(admitted, cache, readServed(served, given.read)));
+      const { answer, reading } = repeated ?? (await ask());
       const { responseKey } = answer;
       const { usage, estimated, imageHashes, finishReason } = reading;
       const closing = memoizeLast((bill: Trace) => show(answer, reading, bill, admitted.shownCost(bill)));
@@ -193,9 +196,11 @@ export class DispatchService {
     const ends = { mayFailOver: () => relay.mayFailOver, stop: relay.stopped };
     try {
       const served = admitted.cache && (await cache?.serve(admitted, lease));
-      if (served)
-        await relay.run(attemptFor(served, admitted), async (to) => replayExchange(served.cached, to));
-      else await failover.run(admitted, relay.clientGone, run, ends);
+      const replay = (by: Served) =>
+        relay.run(attemptFor(by, admitted), async (to) => replayExchange(by.cached, to)).then(() => true);
+      const isOpen = () => !relay.isBegun && !relay.isSettled;
+      const isReplayed = served && (await ifReadable(admitted, cache, replay(served), isOpen));
+      if (!isReplayed) await failover.run(admitted, relay.clientGone, run, ends);
       const recorded = recorder?.answer;
       if (recorded) await cache?.keep(admitted, recorded);
     } catch (error) {
@@ -252,38 +257,9 @@ function pathAt(provider: Provider, path: EndpointPath): `/${string}` {
   return typeof path === "string" ? path : path(provider);
 }
 
-/** A stored answer, read as if its provider had just sent it. */
-async function readServed(
-  { cached, provider }: Served,
-  read: (answer: ProviderAnswer, provider: Provider) => Promise<Reading>,
-): Promise<{ readonly answer: ProviderAnswer; readonly reading: Reading }> {
-  const answer = { status: 200, responseKey: undefined, ...cached.answer };
-  return { answer, reading: await readAs(() => read(answer, provider)) };
-}
-
-/** The attempt that replays a stored answer: it counts neither for its provider nor against it. */
-function attemptFor({ provider }: Served, admitted: Admitted): AttemptOptions {
-  return {
-    ...{ provider, hasOther: false, totalMs: 0 },
-    firstByte: () => admitted.markFirstByte(),
-    answered() {},
-  };
-}
-
 /** The bill of an answer that is delivered without the required proof. */
 export function marked(trace: Trace, failure: AppError | undefined): Trace {
   if (!failure) return trace;
   const { code, message } = failure;
   return { ...trace, error: { code, type: FAILURES[code].type, message } };
-}
-
-async function readAs<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (cause) {
-    // An answer that cannot be edited, for one, is a failure of its provider as well.
-    const isReason = cause instanceof AppError && cause.code !== "provider_error";
-    if (isReason || cause instanceof ProviderFailure) throw cause;
-    throw new ProviderFailure("malformed", { message: "The provider's answer could not be read.", cause });
-  }
 }

@@ -1,6 +1,8 @@
 // @module-tag large
 import OpenAI from "openai";
 import { beforeEach, describe, expect, test } from "vitest";
+import { ReplayKey } from "../../../src/idempotency/replay-key.ts";
+import { openAnswer, sealAnswer } from "../../../src/idempotency/sealed-answer.ts";
 import { routes } from "../../../src/rest/routes.ts";
 import { MODEL } from "../../support/chain/network.ts";
 import { ask } from "../../support/clients/graph-client.ts";
@@ -204,6 +206,45 @@ describe("a stored answer, free of charge", () => {
       expect(error.param.toLowerCase()).toBe("x-0g-cache");
     },
   );
+
+  test.each([
+    ["whole", false, "{}", "application/json"],
+    ["streamed", true, "data: [DONE]\n\n", "text/event-stream"],
+  ])("is replaced if it can no longer be read: %s", async (_, stream, content, contentType) => {
+    await (await chat(stack(), owner, { stream })).text();
+    await until(async () => expect(await stored(stack(), owner)).toHaveLength(1));
+    await replaceContent(owner, content, contentType);
+    const reply = await chat(stack(), owner, { stream });
+    expect([reply.status, useOf(reply)]).toEqual([200, "miss"]);
+    expect(await reply.text()).not.toContain("cached_from");
+    expect((await rowsOf(stack(), owner)).at(-1)).toMatchObject({
+      status: "completed",
+      routing: { attempts: [{ outcome: "answered" }] },
+    });
+    await until(async () => expect(useOf(await chat(stack(), owner, { stream }))).toBe("hit"));
+  });
+
+  test("fails one stream at most if its end can no longer be read", async () => {
+    const text = await (await chat(stack(), owner, { stream: true })).text();
+    await until(async () => expect(await stored(stack(), owner)).toHaveLength(1));
+    const [first = ""] = text.split("\n\n").filter((event) => /"content":"[^"]/.test(event));
+    await replaceContent(owner, `${first}\n\ndata: {"choices":7}\n\n`, "text/event-stream");
+    expect(await (await chat(stack(), owner, { stream: true })).text()).toContain('"error"');
+    expect(useOf(await chat(stack(), owner, { stream: true }))).toBe("miss");
+  });
+
+  async function replaceContent({ account, secret }: Seeded, content: string, contentType: string) {
+    const key = ReplayKey.ofAuthorization(`Bearer ${secret}`);
+    const [row] = await stored(stack(), { account } as Seeded);
+    if (!key || !row) throw new Error("no answer is stored");
+    const context = { scopeName: "cached answer", bodyName: row.name };
+    const { headers, ...rest } = openAnswer(key, Buffer.from(row.sealed, "base64"), context);
+    const changed = { ...rest, headers: { ...headers, contentType }, body: Buffer.from(content) };
+    await stack().app.database.rows(
+      "update cached_answer set sealed = decode($2::text, 'base64') where account = $1::text returning 1",
+      [account, sealAnswer(key, changed, context).toString("base64")],
+    );
+  }
 
   test("is not one of a failure, of a refusal, or of an answer that was cut off or left", async () => {
     for (const behaviour of [
