@@ -65,6 +65,17 @@ test("a probe whose client disconnects decides nothing: the next request probes"
   expect(circuit()).toBe("half-open");
 });
 
+test("a circuit stays open until every request that probes it has ended", () => {
+  const { health, fail, pass, circuit } = start();
+  for (let n = 0; n < 3; n++) fail();
+  const [early, late] = [health.begin(PROVIDER), health.begin(PROVIDER)];
+  pass(COOL_DOWN_MS);
+  early.drop();
+  expect(circuit()).toBe("open");
+  late.drop();
+  expect(circuit()).toBe("half-open");
+});
+
 test("a busy provider is skipped for its Retry-After time, and its circuit stays closed", () => {
   const { health, fail, pass, circuit } = start();
   for (let n = 0; n < 9; n++) fail("busy", 2_000);

@@ -59,7 +59,8 @@ type Circuit = {
   /** Monotonic time until which it is open; undefined while it is closed. */
   openUntilMs: number | undefined;
   coolDowns: number;
-  isProbing: boolean;
+  /** Requests in flight that began while it was open: the probe, and those for which there was no other provider. */
+  probes: number;
   restUntilMs: number;
   latencyMs: number | undefined;
   latencyAtMs: number;
@@ -121,14 +122,14 @@ export class HealthService {
     const circuit = this.#circuitOf(provider);
     const sinceMs = this.#dependencies.clock.monotonicMs();
     const isProbe = circuit.openUntilMs !== undefined;
-    if (isProbe) circuit.isProbing = true;
+    if (isProbe) circuit.probes++;
     circuit.inFlight++;
     let isOpen = true;
     const end = (record: () => void) => {
       if (!isOpen) return;
       isOpen = false;
       circuit.inFlight--;
-      if (isProbe) circuit.isProbing = false;
+      if (isProbe) circuit.probes--;
       record();
     };
     return {
@@ -198,7 +199,7 @@ export class HealthService {
       failures: 0,
       openUntilMs: undefined,
       coolDowns: 1,
-      isProbing: false,
+      probes: 0,
       restUntilMs: 0,
       latencyMs: undefined,
       latencyAtMs: 0,
@@ -270,9 +271,9 @@ function keyOf(provider: Provider): string {
   return key;
 }
 
-function circuitOf({ openUntilMs, isProbing }: Circuit, nowMs: number): ProviderState["circuit"] {
+function circuitOf({ openUntilMs, probes }: Circuit, nowMs: number): ProviderState["circuit"] {
   if (openUntilMs === undefined) return "closed";
-  return nowMs < openUntilMs || isProbing ? "open" : "half-open";
+  return nowMs < openUntilMs || probes > 0 ? "open" : "half-open";
 }
 
 function recordSuccess(circuit: Circuit): void {
