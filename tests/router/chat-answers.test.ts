@@ -106,7 +106,10 @@ test.each([
 test.each([
   ["options.modalities", { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }],
   ["options.audio", { audio: { voice: "alloy", format: "mp3" } }],
-])("an answer in audio is refused in the graph, which has no field for it: %s", async (field, options) => {
+  ["options.modalities", { modalities: ["image", "text"] }],
+  ["options.logprobs", { logprobs: true }],
+  ["options.top_logprobs", { top_logprobs: 2 }],
+])("what the graph has no field for is refused there: %s", async (field, options) => {
   set((_, response) => sendJson(response, 200, completion()));
   const text = `mutation ($options: JSON!) { completeChat(input: {
     model: "chat", messages: [{ role: "user", content: "Sing." }], options: $options
@@ -116,6 +119,22 @@ test.each([
     userErrors: [{ message: expect.stringContaining(field) }],
     completion: null,
   });
+});
+
+test("more answers than are returned are refused: some servers make them, and would bill them", async () => {
+  set((_, response) => sendJson(response, 200, completion()));
+  const { origin, seed } = router();
+  const { secret } = await seed();
+  const chat = (fields: object) =>
+    rest<{ readonly error: object }>(origin, "/v1/chat/completions", secret, {
+      body: { model: "chat", messages: [{ role: "user", content: "Sing." }], ...fields },
+    });
+  for (const best_of of [2, "2"])
+    expect(await chat({ best_of })).toMatchObject({
+      status: 400,
+      body: { error: { code: "invalid_body", param: "best_of" } },
+    });
+  for (const best_of of [1, null]) expect((await chat({ best_of })).status).toBe(200);
 });
 
 /** Streams these events as the message of a provider. */

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import type { Tags } from "../../accounts/tags/tags.ts";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
+import type { Fields } from "../body/fields.ts";
 import { refuseHosted } from "../body/hosted-tools.ts";
+import { invalidField } from "../body/invalid-field.ts";
 import { METADATA, tagsOf } from "../body/metadata.ts";
 import {
   candidateModel,
@@ -112,6 +114,7 @@ export type ChatRequest = RequestFields & {
 export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
   const { fields, elided } = await readPromptFields(CHAT_REQUEST, bytes);
   refuseHosted(fields);
+  refuseUnshown(fields);
   return {
     ...modelsOf(fields),
     stream: fields.stream ?? false,
@@ -125,6 +128,12 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
     fields,
     elided,
   };
+}
+
+/** Throws `invalid_body` for more answers than are returned: some servers make them, and they would be billed. */
+function refuseUnshown({ n, best_of: bestOf }: Fields & { readonly n?: number | null | undefined }): void {
+  if (bestOf != null && !(typeof bestOf === "number" && bestOf <= (n ?? 1)))
+    throw invalidField("best_of", "must not be more than n");
 }
 
 /** Whether the client's own body has the option that requests usage from the provider. */

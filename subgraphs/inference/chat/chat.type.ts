@@ -77,7 +77,7 @@ export async function toChatRequest(
   { stream }: { readonly stream: boolean },
 ): Promise<ChatRequest> {
   const { model, messages, maxTokens, options, verifyTee } = input;
-  refuseAudio(fieldsOf(options));
+  refuseUnshown(fieldsOf(options));
   const own = {
     model,
     messages: messages.map(toMessage),
@@ -93,14 +93,22 @@ export async function toChatRequest(
   return stream ? withoutAdded(request, ["stream_options"]) : request;
 }
 
-/** Throws `invalid_body` for an answer in audio, which would be billed and has no field in the graph. */
-function refuseAudio({ audio, modalities }: Fields): void {
-  const isSpoken = Array.isArray(modalities) && modalities.includes("audio");
-  if (audio != null || isSpoken)
-    throw invalidField(
-      `options.${isSpoken ? "modalities" : "audio"}`,
-      "the graph has no answers in audio: use POST /v1/chat/completions",
-    );
+/**
+ * Throws `invalid_body` for what has no field in the graph: an answer in audio or images, which would be billed, and
+ * log probabilities.
+ */
+function refuseUnshown({ audio, modalities, logprobs, top_logprobs: top }: Fields): void {
+  const other = Array.isArray(modalities) && modalities.find((modality) => modality !== "text");
+  if (other) throw noField("modalities", other === "image" ? "answers with images" : `answers in ${other}`);
+  if (audio != null) throw noField("audio", "answers in audio");
+  if (logprobs === true) throw noField("logprobs", LOGPROBS);
+  if (typeof top === "number" && top > 0) throw noField("top_logprobs", LOGPROBS);
+}
+
+const LOGPROBS = "log probabilities";
+
+function noField(option: string, what: string) {
+  return invalidField(`options.${option}`, `the graph has no ${what}: use POST /v1/chat/completions`);
 }
 
 /** A message as in OpenAI's API. */
