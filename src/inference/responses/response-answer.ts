@@ -2,8 +2,10 @@ import type { TokenUsage } from "../billing/pricing.ts";
 import { parseJson } from "../body/outline.ts";
 import { OutputItems } from "./output-items.ts";
 import {
+  endFailureOf,
   incompleteReasonOf,
   type ResponseHead,
+  type ResponseState,
   reasoningTokensOf,
   responseJson,
   responseUsage,
@@ -23,15 +25,24 @@ export function responseOfChat(completion: Buffer, { head, completedAt, usage }:
   const [choice] = Array.isArray(choices) ? choices : [];
   const items = new OutputItems(outputOptions(head));
   items.take(saidBy(choice));
-  const incompleteReason = incompleteReasonOf(fieldsOf(choice).finish_reason);
-  const isCut = incompleteReason !== undefined;
   const json = responseJson(head, {
-    status: isCut ? "incomplete" : "completed",
-    output: items.shown(isCut),
-    ...(isCut ? { incompleteReason } : { completedAt }),
+    ...endOf(fieldsOf(choice).finish_reason, items, completedAt),
     usage: responseUsage(usage, reasoningTokensOf(stated)),
   });
   return Buffer.from(json);
+}
+
+/** How a response ended, and its output. */
+function endOf(finishReason: unknown, items: OutputItems, completedAt: number): ResponseState {
+  const failure = endFailureOf(finishReason);
+  if (failure) {
+    const { code, message } = failure;
+    return { status: "failed", output: items.shown(true), error: { code, message } };
+  }
+  const incompleteReason = incompleteReasonOf(finishReason);
+  if (incompleteReason !== undefined)
+    return { status: "incomplete", output: items.shown(true), incompleteReason };
+  return { status: "completed", output: items.shown(false), completedAt };
 }
 
 /** How the output of a response is built. */

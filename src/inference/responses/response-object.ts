@@ -5,6 +5,7 @@ import { shownCache } from "../billing/usage.ts";
 import { nameFinishReason, readFinishReason } from "../requests/finish-reason.ts";
 import type { FunctionNames } from "./function-names.ts";
 import { fieldsOf } from "./said.ts";
+import { INTERRUPTED, type StreamError } from "./stream-error.ts";
 
 /** What a response has before its answer begins. */
 export type ResponseHead = {
@@ -56,6 +57,11 @@ export function incompleteReasonOf(finishReason: unknown): string | undefined {
   const name = nameFinishReason(readFinishReason(finishReason));
   if (name === "length") return "max_output_tokens";
   return name === "content_filter" ? name : undefined;
+}
+
+/** The failure of a response whose provider states, as the reason of its end, that it failed; undefined for another end. */
+export function endFailureOf(finishReason: unknown): StreamError | undefined {
+  return nameFinishReason(readFinishReason(finishReason)) === "error" ? INTERRUPTED : undefined;
 }
 
 /** The billed usage in the format of a response; `reasoningTokens` is what the provider reported. */

@@ -3,6 +3,7 @@ import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { maxLengthOf, type OutputEvent, OutputItems } from "./output-items.ts";
 import { outputOptions } from "./response-answer.ts";
 import {
+  endFailureOf,
   incompleteReasonOf,
   type ResponseHead,
   type ResponseState,
@@ -63,9 +64,11 @@ export class ResponseStream {
   }
 
   /** The last events. Has no side effects: they may be written again with another bill. */
-  end({ finishReason, completedAt, usage, trace, error }: StreamEnd): Buffer {
+  end({ finishReason, completedAt, usage, trace, error: given }: StreamEnd): Buffer {
     const incompleteReason = incompleteReasonOf(finishReason);
-    const isCut = incompleteReason !== undefined;
+    const failure = endFailureOf(finishReason);
+    const isCut = incompleteReason !== undefined || failure !== undefined;
+    const error = given ?? failure;
     const writer = this.#writer();
     for (const event of this.#items.endings(isCut)) writer.add(event);
     const output = this.#items.shown(isCut);

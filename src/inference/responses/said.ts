@@ -42,15 +42,22 @@ export function saidBy(choice: unknown): Said {
     text: content.text,
     logprobs: Array.isArray(tokens) ? tokens.map(logprobOf) : [],
     refusal: textOf(refusal),
-    calls: Array.isArray(calls) ? calls.map(callPart) : [],
+    calls: Array.isArray(calls) ? calls.map(delta ? deltaCall : callPart) : [],
   };
 }
 
-function callPart(call: unknown, at: number): CallPart {
-  const { index, id, function: called } = fieldsOf(call);
+/** A part of a call, in a delta: parts with the same index are of one call. */
+function deltaCall(call: unknown, at: number): CallPart {
+  const { index } = fieldsOf(call);
+  return callPart(call, Number.isSafeInteger(index) ? (index as number) : at);
+}
+
+/** A call at this place. The calls of a message are whole, and are told apart by their places: some have equal indexes. */
+function callPart(call: unknown, index: number): CallPart {
+  const { id, function: called } = fieldsOf(call);
   const { name, arguments: given } = fieldsOf(called);
   return {
-    index: Number.isSafeInteger(index) ? (index as number) : at,
+    index,
     id: textOf(id) || undefined,
     name: textOf(name) || undefined,
     arguments: typeof given === "object" && given !== null ? JSON.stringify(given) : textOf(given),

@@ -290,6 +290,32 @@ describe("an answer becomes a response", () => {
     ]);
   });
 
+  test("with each call of a whole answer, also if neither ids nor indexes tell them apart", () => {
+    const calls = [0, 1].map((n) => ({ index: 0, function: { name: `f${n}`, arguments: `{"n":${n}}` } }));
+    expect(wholeOf({ tool_calls: calls }, "tool_calls")).toMatchObject({
+      output: [
+        { name: "f0", arguments: '{"n":0}' },
+        { name: "f1", arguments: '{"n":1}' },
+      ],
+    });
+  });
+
+  test("that failed if the provider states that it did", () => {
+    const failed = {
+      status: "failed",
+      error: { code: "upstream_error" },
+      incomplete_details: null,
+      completed_at: null,
+      output: [{ status: "incomplete", content: [{ text: "Hi" }] }],
+    };
+    expect(wholeOf({ content: "Hi" }, "error")).toMatchObject(failed);
+    const events = eventsOf([{ content: "Hi" }], "error");
+    expect(events.slice(-2)).toMatchObject([
+      { type: "error", code: "upstream_error" },
+      { type: "response.failed", response: failed },
+    ]);
+  });
+
   test("with one call whose id comes after its name", () => {
     const part = (call: Fields) => ({ tool_calls: [{ index: 0, ...call }] });
     const events = eventsOf([
