@@ -18,7 +18,7 @@ export function createAttestationModule(
 ): AttestationModule | undefined {
   const { ATTESTATION_COLLATERAL_URL: url, ATTESTATION_MEASUREMENTS: file } = config;
   if (url === undefined && network.id !== "devnet") return undefined;
-  const client = url === undefined ? undefined : new CollateralClient({ url, clock });
+  const client = url === undefined ? undefined : new CollateralClient({ url, clock, log });
   const attestations = new AttestationsService(
     { ...dependencies, collateral: client ?? NO_COLLATERAL, clock, log },
     {

@@ -3,12 +3,14 @@ import QuickLru from "quick-lru";
 import { Agent, type Dispatcher, request } from "undici";
 import { z } from "zod";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/log.ts";
 import type { Platform } from "./quote-verification.ts";
 
 type Dependencies = {
   /** The base URL of Intel's provisioning service, or of a cache of it. */
   readonly url: string;
   readonly clock: Clock;
+  readonly log?: Pick<Logger, "warn">;
   /** How long each response may take. Defaults to 20 s. */
   readonly timeoutMs?: number;
 };
@@ -17,6 +19,8 @@ const MAX_BYTES = 1_048_576;
 const TIMEOUT_MS = 20_000;
 /** Collateral is valid for weeks; newer one may judge a platform differently. */
 const KEPT_MS = 6 * 3_600_000;
+/** When it is requested again after a failure. */
+const RETRY_MS = 300_000;
 const REMEMBERED_PLATFORMS = 100;
 
 const TcbInfoBody = z.object({ tcbInfo: z.looseObject({}), signature: z.string() });
@@ -34,15 +38,25 @@ export class CollateralClient {
     this.#dependencies = dependencies;
   }
 
-  /** The collateral for a platform, not yet verified. Throws an `Error` for an incomplete response. */
+  /**
+   * The collateral for a platform, not yet verified. What was read before is used on while it cannot be read anew: quotes
+   * are only verified with it until it expires. Throws an `Error` for an incomplete response where there is none.
+   */
   async collateralFor({ fmspc, ca }: Platform): Promise<Collateral> {
     const key = `${fmspc} ${ca}`;
     const nowMs = this.#dependencies.clock.monotonicMs();
     const kept = this.#kept.get(key);
     if (kept && nowMs - kept.sinceMs < KEPT_MS) return kept.collateral;
-    const collateral = await this.#fetch(fmspc, ca);
-    this.#kept.set(key, { collateral, sinceMs: nowMs });
-    return collateral;
+    try {
+      const collateral = await this.#fetch(fmspc, ca);
+      this.#kept.set(key, { collateral, sinceMs: nowMs });
+      return collateral;
+    } catch (error) {
+      if (!kept) throw error;
+      this.#dependencies.log?.warn({ err: error }, "Intel's collateral could not be renewed");
+      this.#kept.set(key, { ...kept, sinceMs: nowMs - KEPT_MS + RETRY_MS });
+      return kept.collateral;
+    }
   }
 
   /** Has the collateral of a platform read anew the next time, because it did not verify a quote. */

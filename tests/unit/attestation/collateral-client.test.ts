@@ -101,6 +101,21 @@ describe("collateral over HTTP", () => {
     expect(await client.collateralFor(PLATFORM)).not.toBe(first);
   });
 
+  test("is used on while it cannot be renewed, and is then requested every five minutes", async () => {
+    const first = await client.collateralFor(PLATFORM);
+    const working = answers.tcb as Answer;
+    answers.tcb = (response) => void response.writeHead(503).end();
+    clock.nowMs = 6 * HOUR_MS;
+    expect(await client.collateralFor(PLATFORM)).toBe(first);
+    const count = asked.length;
+    expect(await client.collateralFor(PLATFORM)).toBe(first);
+    expect(asked).toHaveLength(count);
+    await expect(client.collateralFor({ ...PLATFORM, fmspc: "000000000000" })).rejects.toThrow("status 503");
+    answers.tcb = working;
+    clock.nowMs += 300_000;
+    expect(await client.collateralFor(PLATFORM)).not.toBe(first);
+  });
+
   test("is read again once it is forgotten, and that of another platform is not", async () => {
     const first = await client.collateralFor(PLATFORM);
     client.forget({ ...PLATFORM, fmspc: "000000000000" });
