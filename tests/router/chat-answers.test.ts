@@ -17,7 +17,10 @@ const CLAUDE = {
   ...{ id: "claude", supported_formats: ["anthropic"] },
   pricing: { prompt: "2", completion: "3" },
 };
-const router = await useRouter({ models: ["chat"], count: 1, more: () => [CLAUDE] });
+const pricing = { prompt: "2", completion: "3" };
+const OLDER = { id: "older", supported_parameters: ["temperature", "max_tokens"], pricing };
+const NEWER = { id: "newer", supported_parameters: ["max_tokens", "max_completion_tokens"], pricing };
+const router = await useRouter({ models: ["chat"], count: 1, more: () => [CLAUDE, OLDER, NEWER] });
 const set = (script: Script) => router().scripted[0]?.scripts.set("chat", script);
 
 type Billed = { readonly usage: object; readonly x_0g_trace: { readonly billing: object } };
@@ -32,6 +35,19 @@ test.each([
   const body = (await reply.json()) as Billed;
   expect(body.usage).toMatchObject(usage);
   expect(body.x_0g_trace.billing).toMatchObject({ input_cost: "18", output_cost: "120" });
+});
+
+test.each([
+  ["older", { max_completion_tokens: 5 }, { max_tokens: 5 }],
+  ["older", { max_tokens: 4, max_completion_tokens: 5 }, { max_tokens: 4, max_completion_tokens: 5 }],
+  ["newer", { max_completion_tokens: 5 }, { max_completion_tokens: 5 }],
+  ["chat", { max_completion_tokens: 5 }, { max_completion_tokens: 5 }],
+])("a limit is sent under a name that the provider lists: %s, %j", async (model, limits, sent) => {
+  const reply = await router().chat(await router().seed(), { model, max_tokens: undefined, ...limits });
+  expect(reply.status).toBe(200);
+  const body = router().scripted[0]?.callsOf(model).at(-1)?.body;
+  const isLimit = ([name]: readonly [string, unknown]) => /^max_/.test(name);
+  expect(Object.fromEntries(Object.entries(body ?? {}).filter(isLimit))).toEqual(sent);
 });
 
 describe("a call in OpenAI's legacy form", () => {

@@ -170,17 +170,32 @@ export function withDefaultLimit<Request extends RequestFields & { readonly maxT
 }
 
 /**
+ * The limit of an answer under the name that a provider lists, if it lists only the older one: a server that ignored the
+ * limit would answer for longer than is charged.
+ */
+function readLimit({ fields, maxTokens }: ChatRequest, profile: Provider["profile"] | undefined) {
+  const { max_tokens: limit, max_completion_tokens: completionLimit } = fields;
+  const listed = profile?.supportedParameters ?? [];
+  const isRead = !listed.includes("max_tokens") || listed.includes("max_completion_tokens");
+  if (isRead || limit != null || completionLimit == null) return {};
+  return { max_tokens: maxTokens, max_completion_tokens: undefined };
+}
+
+/**
  * The body for the provider: the client's own bytes if nothing changes; with fields appended if they are only added
  * (numbers keep all their digits); serialized anew only if a field is removed.
  */
 export function providerBody(
   request: ChatRequest,
   maxTokens: number,
-  provider: Pick<Provider, "model" | "upstreamModel"> = request,
+  provider: Pick<Provider, "model" | "upstreamModel"> & Partial<Pick<Provider, "profile">> = request,
   { requestsUsage = true }: { readonly requestsUsage?: boolean } = {},
 ): Buffer {
   const { fields, stream } = request;
-  const added: Record<string, unknown> = { ...candidateModel(request, provider) };
+  const added: Record<string, unknown> = {
+    ...candidateModel(request, provider),
+    ...readLimit(request, provider.profile),
+  };
   if (stream && !requestsUsage && Object.hasOwn(fields, "stream_options")) added.stream_options = undefined;
   if (stream && requestsUsage && !requestsStreamUsage(request))
     added.stream_options = { ...(fields.stream_options as object), include_usage: true };
