@@ -1,7 +1,7 @@
 import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import { StartupError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
-import { byPrice, type Model, type Provider, SERVICE_TYPES, type ServiceType } from "./provider.ts";
+import { byPrice, type Model, type Provider, SERVICE_TYPES } from "./provider.ts";
 
 /** A source of offers: the on-chain registry, or a file. */
 export type ProviderSource = { load(): Promise<readonly Provider[]> };
@@ -67,7 +67,7 @@ export class CatalogueService {
   }
 
   /** The model with this id; if several service types share the id, the given type or otherwise the first. */
-  model(id: string, serviceType?: ServiceType): Model | undefined {
+  model(id: string, serviceType?: string): Model | undefined {
     const { models } = this.#snapshot;
     if (serviceType !== undefined) return models.get(keyOf({ id, serviceType }));
     return SERVICE_TYPES.map((type) => models.get(keyOf({ id, serviceType: type }))).find(Boolean);
@@ -101,6 +101,6 @@ function toModel(offers: readonly Provider[]): readonly Model[] {
   return [{ id: first.model, serviceType: first.serviceType, providers: offers.toSorted(byPrice) }];
 }
 
-function keyOf({ id, serviceType }: Pick<Model, "id" | "serviceType">): string {
+function keyOf({ id, serviceType }: { readonly id: string; readonly serviceType: string }): string {
   return `${id}\n${serviceType}`;
 }

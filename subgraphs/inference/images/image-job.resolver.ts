@@ -4,6 +4,7 @@ import {
   type ImageOperation,
   modelOf,
   operationOf,
+  serviceTypeOf,
 } from "../../../src/inference/images/jobs/image-job-plan.ts";
 import { IMAGE_JOB } from "../../../src/inference/images/jobs/image-jobs.service.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
@@ -143,7 +144,7 @@ export class ImageJobResolver {
     description: "The requested model. Null if no provider offers it any more.",
   })
   model(@Root() job: JobView, @Ctx() { services }: Context): Model | undefined {
-    return services.catalogue.model(modelOf(job));
+    return services.catalogue.model(modelOf(job), serviceTypeOf(job));
   }
 
   @FieldResolver(() => AddressScalar, {

@@ -74,8 +74,8 @@ export class ProviderResolver {
   }
 
   @FieldResolver(() => [ModelType], { description: "The models that the provider offers." })
-  models(@Root() { model }: Provider, @Ctx() { services }: Context): readonly Model[] {
-    const offered = services.catalogue.model(model);
+  models(@Root() { model, serviceType }: Provider, @Ctx() { services }: Context): readonly Model[] {
+    const offered = services.catalogue.model(model, serviceType);
     return offered ? [offered] : [];
   }
 

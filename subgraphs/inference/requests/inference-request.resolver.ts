@@ -48,8 +48,8 @@ export class InferenceRequestResolver {
     nullable: true,
     description: "The model of `modelId`. Null if no provider offers it any more.",
   })
-  model(@Root() { model }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
-    return services.catalogue.model(model);
+  model(@Root() { model, serviceType }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
+    return services.catalogue.model(model, serviceType);
   }
 
   @FieldResolver(() => ErrorCodeType, {

@@ -14,6 +14,7 @@ import {
   type JobFailure,
   jobHashes,
   resultPath,
+  serviceTypeOf,
 } from "./image-job-plan.ts";
 
 type Dependencies = {
@@ -128,7 +129,7 @@ export class ImageJobBillingService {
 
   #observe({ lease, spec }: ImageJobState, outcome: string, attempts: readonly AttemptRecord[]): void {
     this.#dependencies.observer?.ended({
-      serviceType: spec.operation === "edits" ? "image-editing" : "text-to-image",
+      serviceType: serviceTypeOf({ spec }),
       model: spec.model,
       outcome,
       inputTokens: undefined,

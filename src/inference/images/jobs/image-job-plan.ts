@@ -7,6 +7,7 @@ import type { AnswerHashes } from "../../evidence/signed-text.ts";
 import { type ProviderAnswer, refusalOf } from "../../providers/exchange/provider-answer.ts";
 import { ProviderFailure } from "../../providers/exchange/provider-failure.ts";
 import { shownReason } from "../../providers/exchange/shown-reason.ts";
+import type { ServiceType } from "../../providers/provider.ts";
 import type { Refused } from "../../routing/choice-context.ts";
 import { isImage } from "../image-answer.ts";
 import {
@@ -112,6 +113,11 @@ export function providersOf({ spec }: Pick<JobView, "spec">): readonly string[] 
 /** The model id of a job. */
 export function modelOf({ spec }: Pick<JobView, "spec">): string {
   return (spec as ImageJobSpec).model;
+}
+
+/** The type of the service that a job uses. */
+export function serviceTypeOf({ spec }: Pick<JobView, "spec">): ServiceType {
+  return (spec as ImageJobSpec).operation === "edits" ? "image-editing" : "text-to-image";
 }
 
 /** What a job does. */
