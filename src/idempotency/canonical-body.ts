@@ -2,6 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { nextTurn } from "../kernel/async/next-turn.ts";
 import { feedInTurns, TurnMeter } from "../kernel/async/turn-queue.ts";
 import { type JsonLimits, MAX_SHAPES, measureJson } from "../kernel/text/json-shape.ts";
+import { ExactInteger, hasRoundedInteger, parseExactly } from "./exact-integers.ts";
 
 /** Longer bodies are compared byte by byte: clients that retry a request send the same bytes. */
 const MAX_CANONICAL_BYTES = 4 * 1_048_576;
@@ -11,19 +12,21 @@ const INEXACT_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000, maxShapes: MAX_SHAPES };
 
 /**
- * SHA-256 of a request's path parameters and body, hexadecimal. JSON is hashed by value, regardless of member order,
- * whitespace and number notation; anything else is hashed byte by byte, and so is JSON of more than 4 MiB or 20,000
- * values. A long body is hashed over several turns of the event loop. With `isExact`, so is JSON that may contain
- * numbers of more digits than JavaScript's have, which would count as equal.
+ * SHA-256 of a request's path parameters, body and `options`, hexadecimal. JSON is hashed by value, regardless of member
+ * order, whitespace and number notation: integers by all their digits, fractions as doubles. Anything else is hashed
+ * byte by byte, and so is JSON of more than 4 MiB or 20,000 values, or with more than `parseExactly` reads. With
+ * `isExact`, so is JSON that may contain numbers of more digits than JavaScript's have. A long body is hashed over
+ * several turns of the event loop.
  */
 export async function hashRequest(
   params: Readonly<Record<string, string>>,
   body: Buffer,
-  { isExact = false }: { readonly isExact?: boolean } = {},
+  { isExact = false, options }: { readonly isExact?: boolean; readonly options?: string | undefined } = {},
 ): Promise<string> {
   const hash = createHash("sha256");
   for (const piece of canonical(params)) hash.update(piece);
   hash.update("\n");
+  if (options !== undefined) hash.update(`options ${options.length}\n${options}\n`);
   const meter = new TurnMeter();
   const json = await readJson(body, isExact);
   if (json === undefined) {
@@ -65,9 +68,13 @@ async function readJson(body: Buffer, isExact: boolean): Promise<{ readonly valu
   if (body.length > MAX_CANONICAL_BYTES || measureJson(body, LIMITS).excess !== undefined) return undefined;
   await pause();
   const text = body.toString("utf8");
-  if (isExact && INEXACT_NUMBER.test(text)) return undefined;
+  const isInexact = INEXACT_NUMBER.test(text);
+  if (isExact && isInexact) return undefined;
   try {
-    return { value: JSON.parse(text) };
+    const value = JSON.parse(text) as unknown;
+    if (!isInexact || !hasRoundedInteger(value)) return { value };
+    await pause();
+    return parseExactly(text, value);
   } catch {
     return undefined;
   } finally {
@@ -81,6 +88,7 @@ async function readJson(body: Buffer, isExact: boolean): Promise<{ readonly valu
  */
 function* canonical(value: unknown): Generator<string, void> {
   if (typeof value === "string") yield* canonicalText(value);
+  else if (value instanceof ExactInteger) yield value.text;
   else if (typeof value !== "object" || value === null) yield JSON.stringify(value);
   else if (Array.isArray(value)) {
     yield "[";

@@ -1,6 +1,7 @@
 import { hashRequest } from "../idempotency/canonical-body.ts";
 import type { ReplayKey } from "../idempotency/replay-key.ts";
 import type { CacheRequest } from "../inference/answer-cache/cache-request.ts";
+import { headersText } from "./comparable-options.ts";
 
 /** A request whose client accepts a stored answer. */
 type CacheableRequest = {
@@ -23,8 +24,7 @@ export async function cacheRequestOf(
 ): Promise<CacheRequest | undefined> {
   if (!key) return undefined;
   const bodyHash = await hashRequest({}, body, { isExact: true });
-  const read =
-    JSON.stringify(headers, (_, value) => (typeof value === "bigint" ? `${value}` : value)) ?? null;
+  const read = headers === undefined ? null : headersText(headers, []);
   const name = key.name(JSON.stringify(["cache", account, method, url, read, bodyHash]));
   return { name, maxAgeSeconds, key };
 }

@@ -22,6 +22,8 @@ export type KeyedRequest = {
   readonly key: string;
   readonly params: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** What the request states besides its body: see `comparableOptions`. */
+  readonly options: string | undefined;
   readonly requestId: string;
   /** The encryption key of the stored response, derived from the credential that was sent. */
   readonly replayKey: ReplayKey | undefined;
@@ -37,8 +39,8 @@ export async function answerOnce(
   repetition: IdempotencyMode,
   handle: () => Promise<Answer>,
 ): Promise<Answer> {
-  const { account, method, url: route, key, params, body, requestId, replayKey } = request;
-  const bodyHash = await hashRequest(params, body);
+  const { account, method, url: route, key, params, body, options, requestId, replayKey } = request;
+  const bodyHash = await hashRequest(params, body, { options });
   const begun = await app.idempotency.begin({
     ...{ account, method, route, key, bodyHash, requestId, replayKey },
     isBilled: repetition === "billed",

@@ -9,6 +9,7 @@ import { type Action, permit, type Reach } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
 import type { ClientExchange } from "../receipts/client-exchange.ts";
 import { cacheRequestOf } from "./cache-request.ts";
+import { comparableOptions } from "./comparable-options.ts";
 import { withClientField } from "./errors/client-field.ts";
 import type { FormUpload } from "./form-upload/form-upload.ts";
 import type { Answer } from "./http/answer.ts";
@@ -17,6 +18,7 @@ import { comparableBody } from "./http/comparable-body.ts";
 import { headerOf } from "./http/headers.ts";
 import { answerOnce, type IdempotencyMode } from "./idempotent.ts";
 import type { JsonParts } from "./json-parts/json-parts.ts";
+import { readTagHeaders } from "./tag-header.ts";
 
 /** Who may call a route: everyone, or callers that have the permission for its action. */
 export type Access = "public" | Action;
@@ -218,9 +220,15 @@ export function defineRoute<
       };
       if (key === undefined || given.repetition === undefined) return handle();
       const body = await comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
+      const options = comparableOptions({
+        ...{ query, headers, cacheSeconds },
+        defaultHeaders: given.headers?.(app, []),
+        // Only billed requests have tags.
+        tags: given.isAdmitted ? readTagHeaders(call.rawHeaders) : undefined,
+      });
       return answerOnce(
         app,
-        { ...call, body, account, method, url, key, replayKey: replayKey() },
+        { ...call, body, options, account, method, url, key, replayKey: replayKey() },
         given.repetition,
         handle,
       );

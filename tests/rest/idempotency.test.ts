@@ -15,6 +15,7 @@ import { openSession } from "../support/callers.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { describeDatabases } from "../support/servers/database.ts";
+import { SERVICES, useServices } from "../support/services.ts";
 import { type Stack, useStack, useTwins } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
@@ -31,6 +32,7 @@ async function post(
   key: string | undefined,
   body: unknown = ASK,
   path = "/v1/chat/completions",
+  sent: Readonly<Record<string, string>> = {},
 ): Promise<Reply> {
   const reply = await fetch(origin + path, {
     method: "POST",
@@ -38,6 +40,7 @@ async function post(
       "content-type": "application/json",
       authorization: `Bearer ${secret}`,
       ...(key !== undefined && { "idempotency-key": key }),
+      ...sent,
     },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
@@ -96,6 +99,48 @@ describeDatabases("an Idempotency-Key", (kind) => {
       "false",
     ]);
     expect(await chargedTo(stack(), customer)).toBe(COST);
+  });
+
+  test.each([
+    ["another provider", { "x-0g-provider-address": `0x${"1".repeat(40)}` }],
+    ["another order", { "x-0g-provider-sort": "latency" }],
+    ["another price", { "x-platform-provider-max-price-usd-prompt": "1" }],
+    ["other tags", { "x-tag": "team=search" }],
+    ["a stored answer", { "x-0g-cache": "60" }],
+  ])("does not replay the answer to a request that asks for %s by a header", async (_, sent) => {
+    const customer = await newCustomer();
+    const key = newId();
+    const chat = "/v1/chat/completions";
+    expect((await post(stack(), customer.secret, key)).status).toBe(200);
+    const other = await post(stack(), customer.secret, key, ASK, chat, sent);
+    expect([other.status, other.code]).toEqual([422, "idempotency_key_reused"]);
+    expect((await post(stack(), customer.secret, key)).headers.get("idempotent-replayed")).toBe("true");
+    expect(await chargedTo(stack(), customer)).toBe(COST);
+  });
+
+  test("compares headers by meaning, in any spelling, and not the session", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    const chat = "/v1/chat/completions";
+    const sent = { "x-0g-provider-sort": "latency", "x-tag": "b=2, a=1" };
+    const first = await post(stack(), customer.secret, key, ASK, chat, { ...sent, "x-session-id": "one" });
+    const alike = { "X-Platform-Provider-Sort": "latency", "X-Tag": "a=1,b=%32", "x-session-id": "two" };
+    const again = await post(stack(), customer.secret, key, ASK, chat, alike);
+    expect([again.status, again.text]).toEqual([200, first.text]);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    const refused = await post(stack(), customer.secret, key);
+    expect(refused.code).toBe("idempotency_key_reused");
+  });
+
+  test("compares whole numbers by all their digits", async () => {
+    const customer = await newCustomer();
+    const key = newId();
+    const seeded = (seed: string) => JSON.stringify(ASK).replace(/}$/, `,"seed":${seed}}`);
+    const first = await post(stack(), customer.secret, key, seeded("9007199254740993"));
+    const other = await post(stack(), customer.secret, key, seeded("9007199254740992"));
+    expect([first.status, other.status, other.code]).toEqual([200, 422, "idempotency_key_reused"]);
+    const again = await post(stack(), customer.secret, key, seeded("9007199254740993e0"));
+    expect(again.text).toBe(first.text);
   });
 
   test("of 20 parallel requests with one key, one calls the provider and is charged; the rest are answered that it is running", async () => {
@@ -415,6 +460,25 @@ const WAITING_CLAIMS = `
   select 1 from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into idempotency_key%'`;
 
+describe("an Idempotency-Key of a message", () => {
+  const stack = useStack();
+  useServices(stack, ["messages"]);
+
+  test("takes the version that Anthropic's clients send for none, and compares what they ask for", async () => {
+    const customer = await seedAccount(stack().app.database, 1_000_000n);
+    const key = newId();
+    const body = { model: SERVICES.messages.model, messages, max_tokens: 5 };
+    const send = (path: string, sent: Readonly<Record<string, string>>) =>
+      post(stack(), customer.secret, key, body, path, sent);
+    const version = { "anthropic-version": "2023-06-01" };
+    const first = await send("/v1/messages", {});
+    const again = await send("/v1/messages?beta=true", version);
+    expect([first.status, again.status, again.text]).toEqual([200, 200, first.text]);
+    const other = await send("/v1/messages", { ...version, "anthropic-beta": "tools-2024" });
+    expect(other.status).toBe(422);
+  });
+});
+
 test("every route that charges or creates accepts the key, and no other does", () => {
   const taking = routes.filter(({ repetition }) => repetition !== undefined);
   // Segments and JSON-RPC calls are idempotent by themselves; a webhook delivers at least once; the file of a batch is
@@ -465,6 +529,35 @@ test("the hash compares bodies by meaning, and includes path parameters", async 
   expect(await hash(`${"[".repeat(9_999)}${"]".repeat(9_999)}`)).toMatch(/^[0-9a-f]{64}$/);
 });
 
+test.each([
+  ["9007199254740993", "9007199254740993.0", true],
+  ["9007199254740993", "9007199254740992", false],
+  ["9007199254740992", "9.007199254740992e15", true],
+  ["-12345678901234567890", "-12345678901234567891", false],
+  ["12345678901234567890", "1234567890123456789e1", true],
+  ["12345678901234567000", "1.2345678901234567e19", true],
+  ["1e400", "1e401", false],
+  ["1".repeat(1_000), `${"1".repeat(999)}2`, false],
+  [`[12345678901234567890${",1".repeat(5_000)}]`, `[12345678901234567891${",1".repeat(5_000)}]`, false],
+  ["1e400", "null", false],
+  ["1e400", "10e399", true],
+  ["0.1", "0.1000000000000000055511151231257827", true],
+  ["0.30000000000000004", "0.3", false],
+  ["12345678901234567890", '"12345678901234567890"', false],
+  ['"\\"12345678901234567890,"', '"\\"12345678901234567891,"', false],
+  ['["\\\\",12345678901234567890]', '["\\\\",12345678901234567891]', false],
+])("the hash of %s and of %s: equal is %s", async (one, other, areEqual) => {
+  const hash = (text: string) => hashRequest({}, Buffer.from(`{"a": ${text}}`));
+  expect((await hash(one)) === (await hash(other))).toBe(areEqual);
+});
+
+test("the hash of JSON that is not valid is that of its bytes, also with long numbers", async () => {
+  for (const text of ["[01234567890123456789]", '["123456789012345678901', "[12345678901234567890"])
+    expect(await hashRequest({}, Buffer.from(text))).toBe(
+      createHash("sha256").update(`{}\nbytes\n${text}`).digest("hex"),
+    );
+});
+
 test("the hash of a long body is computed in short turns", async () => {
   const body = Buffer.alloc(25 * 1_048_576, "a");
   let hash = "";
@@ -479,6 +572,7 @@ test.each([
   ["a long text", () => `{"a":"${"x".repeat(4_190_000)}"}`],
   ["a text of escapes", () => `{"a":"${"\\u0001".repeat(400_000)}"}`],
   ["halves of pairs", () => `{"a":"${"\\ud83d".repeat(400_000)}"}`],
+  ["many quotes and a long number", () => `{"a":"${'\\"'.repeat(1_000_000)}","b":12345678901234567890}`],
   ["many texts", () => JSON.stringify(Array.from({ length: 11_000 }, () => "\u0001".repeat(36)))],
 ])("the hash of JSON with %s leaves turns to other work", async (_, textOf) => {
   const body = Buffer.from(textOf());
@@ -493,7 +587,10 @@ test.each([
   isOver = true;
   // After it is measured, after it is parsed, and while it is serialized and hashed.
   expect(turns).toBeGreaterThan(8);
-  const canonical = JSON.stringify(JSON.parse(body.toString()));
+  const canonical = JSON.stringify(JSON.parse(body.toString())).replace(
+    "12345678901234567000",
+    "1234567890123456789e1",
+  );
   expect(hash).toBe(createHash("sha256").update(`{}\n${canonical}`).digest("hex"));
 });
 

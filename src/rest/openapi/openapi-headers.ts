@@ -13,7 +13,7 @@ const tagList = `^[ ,]*(?:[!-+.-<>-~-][ -+.-<>-~-]*= *[!-+.-~-][ -+.-~-]*(?:,[ ,
 export const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
   description:
-    "A repeated request with the same key gets the first response again; it is neither executed nor billed again.",
+    "A repeated request with the same key gets the first response again; it is neither executed nor billed again. A request with another body, or with other headers that the operation reads, is refused with 422 `idempotency_key_reused`; `X-Session-Id` may differ.",
   schema: { type: "string", minLength: 1, maxLength: MAX_KEY_LENGTH, pattern: KEY_PATTERN },
 };
 /** Of routes whose first response has a secret. */
