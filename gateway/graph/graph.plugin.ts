@@ -20,7 +20,7 @@ import { RequestAbort } from "../http/request-abort.ts";
 import { acquireStreamSlot } from "../subscriptions/stream-slot.ts";
 import { streamParts } from "../subscriptions/streams.incremental.ts";
 import { streamMultipart, wantsMultipart } from "../subscriptions/streams.multipart.ts";
-import { isEventStream, streamEvents } from "../subscriptions/streams.sse.ts";
+import { isEventStream, streamEvents, takesOnlyEvents } from "../subscriptions/streams.sse.ts";
 import type { Streams } from "../subscriptions/streams.ts";
 import { answerByApollo, createApollo, readExtensions } from "./apollo.ts";
 import { createCacheHints } from "./cache-hints.ts";
@@ -91,6 +91,8 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
         }));
       if (answer && "results" in answer) return streamParts(streams, reply, answer.type, answer);
       if (answer) return sendPlain(reply, answer);
+      if (!isForged && takesOnlyEvents(request))
+        return streamEvents(streams, { request, reply, account, replayKey });
       reply.header("cache-control", "no-store");
       const refusal = refuseText(textOf(request), policy.limits) ?? refuseName(policy, request);
       const refused = refusal

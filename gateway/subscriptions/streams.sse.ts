@@ -202,14 +202,25 @@ async function admit(
  */
 export function isEventStream(streams: Streams, request: FastifyRequest): boolean {
   if (!wantsEvents(request)) return false;
-  const { accept = "" } = request.headers;
-  const takesJson = JSON_RANGES.some((range) => weightOf(accept, range) > 0);
   try {
     const kind = streams.kindOf(payloadOf(request));
-    return kind === "subscription" || (kind === "refused" && !takesJson);
+    return kind === "subscription" || (kind === "refused" && !takesJson(request));
   } catch {
-    return !takesJson;
+    return !takesJson(request);
   }
+}
+
+/**
+ * Whether a client accepts no whole result but as an event: that of graphql-sse sends queries and mutations like that
+ * too.
+ */
+export function takesOnlyEvents(request: FastifyRequest): boolean {
+  const { accept = "" } = request.headers;
+  return wantsEvents(request) && !takesJson(request) && weightOf(accept, "multipart/mixed") === 0;
+}
+
+function takesJson({ headers: { accept = "" } }: FastifyRequest): boolean {
+  return JSON_RANGES.some((range) => weightOf(accept, range) > 0);
 }
 
 function wantsEvents({ headers }: FastifyRequest): boolean {

@@ -619,6 +619,22 @@ describe("server-sent events", () => {
       expect([status, type]).toEqual([400, "application/json"]);
     });
 
+    test("carry every operation of graphql-sse's client, which accepts nothing else", async () => {
+      const { secret } = await newOwner();
+      const client = createSseClient({ ...options(secret), url: `${stack().origin}/graphql` });
+      onTestFinished(() => client.dispose());
+      const resultOf = (query: string) =>
+        new Promise((resolve, reject) =>
+          client.subscribe({ query }, { next: resolve, error: reject, complete() {} }),
+        );
+      expect(await resultOf("{ __typename }")).toEqual({ data: { __typename: "Query" } });
+      expect(await resultOf("mutation { createSignInNonce { nonce } }")).toMatchObject({
+        data: { createSignInNonce: { nonce: expect.any(String) } },
+      });
+      const { status, type } = await post("{ __typename }", "text/event-stream;q=0, text/html");
+      expect([status, type]).toEqual([406, "application/json"]);
+    });
+
     test("carry a refusal as a result for a client that accepts only events", async () => {
       const { status, type, reply } = await post("subscription { nothing }", STREAMS);
       expect([status, type]).toEqual([200, "text/event-stream"]);
