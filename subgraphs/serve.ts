@@ -9,7 +9,14 @@ import { type Hop, hopOf } from "../src/keys/auth/source-address.ts";
 import { PLUGIN_TIMEOUT_MS } from "../src/rest/http/plugin-timeout.ts";
 import { abortSignalOf } from "../src/rest/http/request-facts.ts";
 import { traceRequests } from "../src/rest/http/trace-requests.ts";
-import { type Caller, identifyCaller, socketCredential, type Trust, UnknownRouter } from "./shared/caller.ts";
+import {
+  type Caller,
+  identifyCaller,
+  presentedHeaders,
+  socketCredential,
+  type Trust,
+  UnknownRouter,
+} from "./shared/caller.ts";
 import { type Context, createContext } from "./shared/context.ts";
 import { formatErrors } from "./shared/error-format.ts";
 import { RoutedSocket } from "./shared/events/errors-as-events.ts";
@@ -55,7 +62,7 @@ export async function createSubgraphServer(
     // Mercurius' own serializer writes the indices in an error's path as strings, which no other router expects.
     reply.serializer(JSON.stringify);
     try {
-      const caller = await identifyCaller(app, trust, request.headers);
+      const caller = await identifyCaller(app, trust, presentedHeaders(request.raw));
       app.load.requests.identified(request.raw, caller.principal);
       callers.set(request, caller);
     } catch (error) {
@@ -87,7 +94,7 @@ export async function createSubgraphServer(
       async onConnect(this: unknown, { payload }: { payload?: unknown }) {
         const { socket, request } = (this as Connection).context.upgraded;
         try {
-          const caller = await identifyCaller(app, trust, socketCredential(payload, request.headers));
+          const caller = await identifyCaller(app, trust, socketCredential(payload, request.raw));
           const context = contextOf(app, caller, hopOf(request.raw));
           if (caller.isGateway) return { ...context };
           return {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { App } from "../../src/app.ts";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
@@ -19,6 +19,8 @@ export type Trust = {
 
 /** Members of a request's headers, or of a socket's connection parameters and the headers of its upgrade. */
 type Presented = Readonly<Record<string, unknown>>;
+
+type HeadersOf = Pick<IncomingMessage, "headers" | "rawHeaders">;
 
 /** The calling process is not authorized. Its operation is not read. */
 export class UnknownRouter extends AppError {
@@ -46,6 +48,7 @@ export async function identifyCaller(
   if (routerSecret === undefined || !isSame(presented[ROUTER_HEADER], routerSecret))
     throw new UnknownRouter();
   const { authorization } = presented;
+  if (Array.isArray(authorization)) throw new AppError("invalid_api_key", "Send one Authorization header.");
   const given = authorization === undefined || authorization === null ? undefined : String(authorization);
   const principal = await app.authenticate(given || undefined);
   return { principal, replayKey: () => ReplayKey.ofAuthorization(given), isGateway: false };
@@ -58,12 +61,24 @@ export type Caller = {
   readonly isGateway: boolean;
 };
 
+/** The headers of a request, with a list of `Authorization` if it was sent twice: Node keeps the first only. */
+export function presentedHeaders({ headers, rawHeaders }: HeadersOf): Presented {
+  const sent = rawHeaders.filter(
+    (_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === "authorization",
+  );
+  return sent.length > 1 ? { ...headers, authorization: sent } : headers;
+}
+
 /** The credential of a socket: some routers forward headers with the upgrade, others as connection parameters. */
-export function socketCredential(parameters: unknown, upgrade: IncomingHttpHeaders): Presented {
+export function socketCredential(parameters: unknown, upgrade: HeadersOf): Presented {
   const given = Object.entries(Object(parameters) as Presented);
   const named = given.map(([name, value]) => [name.toLowerCase(), value] as const);
   const headers = Object.fromEntries(named).headers;
-  return { ...upgrade, ...(typeof headers === "object" ? headers : {}), ...Object.fromEntries(named) };
+  return {
+    ...presentedHeaders(upgrade),
+    ...(typeof headers === "object" ? headers : {}),
+    ...Object.fromEntries(named),
+  };
 }
 
 function openOrRefuse(

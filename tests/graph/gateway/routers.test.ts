@@ -1,5 +1,7 @@
 // @module-tag large
 import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { json } from "node:stream/consumers";
 import { getAddress } from "viem";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
@@ -77,6 +79,26 @@ test("a wrong client credential is an answer that routers pass on", async () => 
     data: null,
     errors: [{ extensions: { code: "invalid_api_key" } }],
   });
+});
+
+test("two client credentials are refused, as a proxy may have checked the other one", async () => {
+  const secrets = [await managementKey(), await managementKey()];
+  const { hostname, port } = new URL(accounts());
+  const body = JSON.stringify({ query: VIEWER });
+  const send = async (headers: readonly string[]) => {
+    const sent = request({ hostname, port, path: "/graphql", method: "POST", headers }).end(body);
+    const [reply] = (await once(sent, "response")) as [IncomingMessage];
+    return { status: reply.statusCode, body: await json(reply) };
+  };
+  const all = ["host", `${hostname}:${port}`, "content-type", "application/json"];
+  all.push("content-length", String(body.length));
+  const two = secrets.flatMap(({ secret }) => ["authorization", `Bearer ${secret}`]);
+  const errors = [{ message: "Send one Authorization header.", extensions: { code: "invalid_api_key" } }];
+  expect(await send([...all, ...two, ROUTER_HEADER, ROUTER_SECRET])).toEqual({
+    status: 200,
+    body: { data: null, errors },
+  });
+  expect((await send([...all, ...two])).status).toBe(401);
 });
 
 test("positions in an error's path are numbers, as every router expects", async () => {
