@@ -145,7 +145,7 @@ export async function createServer(
     Promise.resolve(answerLost(request, reply)).catch(done);
   });
   serveSessionCookie(server, app);
-  await server.register(restPlugin, { app });
+  await server.register(restPlugin, { app, known });
   if (introspection) serveExplorer(server);
   else serveNoExplorer(server);
   await server.register(docsPlugin, { introspection });

@@ -27,8 +27,14 @@ import { routes } from "./routes.ts";
 const JSON_TYPE = "application/json";
 const PARSED_TYPES: readonly string[] = [JSON_TYPE, "multipart/form-data"];
 
-/** Mounts the REST API. Every response has `X-Request-ID`; every failure has the one error shape. */
-export async function restPlugin(server: FastifyInstance, { app }: { app: App }): Promise<void> {
+/**
+ * Mounts the REST API. Every response has `X-Request-ID`; every failure has the one error shape. `known` has the methods
+ * of every path of the server.
+ */
+export async function restPlugin(
+  server: FastifyInstance,
+  { app, known }: { readonly app: App; readonly known: KnownPaths },
+): Promise<void> {
   server.removeAllContentTypeParsers();
   for (const type of PARSED_TYPES)
     server.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
@@ -62,7 +68,7 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
         maxTextLength: route.readsParts.maxTextLength,
       });
   }
-  servePreflights(server, routes);
+  servePreflights(server, routes, known);
   let described: Buffer | undefined;
   server.get("/openapi.json", async (_request, reply) => {
     described ??= Buffer.from(JSON.stringify(toOpenApi(routes)));

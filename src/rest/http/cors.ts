@@ -12,20 +12,26 @@ export function openToPages(_request: FastifyRequest, reply: FastifyReply, done:
   done();
 }
 
-/** Answers the CORS preflights of the endpoints that allow any origin. */
-export function servePreflights(server: FastifyInstance, routes: readonly Route[]): void {
+/**
+ * Answers the CORS preflights of the endpoints that allow any origin. `known` has all methods of their paths: pages of
+ * other origins may not use those that serve pages of our own.
+ */
+export function servePreflights(
+  server: FastifyInstance,
+  routes: readonly Route[],
+  known: Pick<KnownPaths, "methodsOf">,
+): void {
   const open = routes.filter(({ allowAnyOrigin }) => allowAnyOrigin);
-  const known = new KnownPaths();
-  for (const { url, method } of open) known.add(url, method === "GET" ? ["GET", "HEAD"] : method);
+  const opened = new KnownPaths();
+  for (const { url, method } of open) opened.add(url, method === "GET" ? ["GET", "HEAD"] : method);
   for (const url of new Set(open.map((route) => route.url))) {
-    const allowed = [...known.methodsOf(url), "OPTIONS"].join(", ");
-    const answer = async (_request: FastifyRequest, reply: FastifyReply) =>
+    const answer = async (request: FastifyRequest, reply: FastifyReply) =>
       reply
         .code(204)
         .headers({
-          allow: allowed,
+          allow: listed(known.methodsOf(request.url.split("?", 1)[0] ?? url)),
           "access-control-allow-origin": "*",
-          "access-control-allow-methods": allowed,
+          "access-control-allow-methods": listed(opened.methodsOf(url)),
           "access-control-allow-headers":
             "Authorization, Content-Type, If-Match, If-None-Match, If-Range, If-Unmodified-Since, Range, X-Request-ID",
           "access-control-max-age": PREFLIGHT_SECONDS,
@@ -34,4 +40,8 @@ export function servePreflights(server: FastifyInstance, routes: readonly Route[
     // Before the body is read.
     server.options(url, { onRequest: answer }, answer);
   }
+}
+
+function listed(methods: readonly string[]): string {
+  return [...methods, "OPTIONS"].join(", ");
 }
