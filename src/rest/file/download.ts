@@ -4,7 +4,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Bytes, Download } from "../../storage/downloads/downloads.service.ts";
 import { fileFailure } from "../../storage/file-failures.ts";
 import type { Answer } from "../http/answer.ts";
-import { headerOf } from "../http/headers.ts";
+import { headerOf, listedHeaders } from "../http/headers.ts";
 import { isKnown, isMatched, rangeHolds, readHttpDate, readRange } from "./byte-range.ts";
 import { attachment } from "./content-disposition.ts";
 import { newBoundary, ProvenParts } from "./proven-parts.ts";
@@ -82,7 +82,7 @@ export async function answerDownload(
   const etag = `"${tag}"`;
   const header = (name: string) => headerOf(request.rawHeaders, name);
   const common = { ...headersOf(request, download), etag, "accept-ranges": "bytes" };
-  if (isKnown(header("if-none-match"), etag))
+  if (isKnown(listedHeaders(request.rawHeaders, "if-none-match"), etag))
     return { kind: "file", status: 304, headers: common, body: undefined };
   const holds = !request.isHead && rangeHolds(header("if-range"), etag);
   const range = rangeOf(holds ? header("range") : undefined, sizeBytes);
@@ -107,7 +107,7 @@ async function requireUnchanged(
   { rawHeaders }: DownloadRequest,
   { tag, parts }: Download,
 ): Promise<void> {
-  const ifMatch = headerOf(rawHeaders, "if-match");
+  const ifMatch = listedHeaders(rawHeaders, "if-match");
   if (ifMatch !== undefined) {
     if (isMatched(ifMatch, `"${tag}"`)) return;
     throw new AppError("precondition_failed", "The file is a different one.", { param: "If-Match" });

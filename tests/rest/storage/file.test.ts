@@ -142,6 +142,15 @@ describe("a file", () => {
     expect([none.status, none.body.length]).toEqual([404, 0]);
   });
 
+  test("is compared with every tag of a list that comes in several headers", async () => {
+    const tags = ['"x"', `"${file.root}"`];
+    const ask = (name: string) =>
+      rawGet(stack().origin, `/file?root=${file.root}`, { headers: { [name]: tags } });
+    expect((await ask("if-none-match")).status).toBe(304);
+    const matched = await ask("if-match");
+    expect([matched.status, matched.body.length]).toEqual([200, 600_000]);
+  });
+
   test("has proofs that verify against the root and nothing else, whole or by range", async () => {
     for (const [headers, status, indexes] of [
       [{}, 200, [0, 1, 2]],

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type IncomingHttpHeaders, request } from "node:http";
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 
 /** An answer as received. `isWhole` is false when the connection broke before its end. */
@@ -14,7 +14,7 @@ export type RawReply = {
 export function rawGet(
   origin: string,
   path: string,
-  { method = "GET", headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+  { method = "GET", headers = {} }: { method?: string; headers?: OutgoingHttpHeaders } = {},
 ): Promise<RawReply> {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
