@@ -12,6 +12,7 @@ import {
 } from "../../packages/client/src/operations/graphql.ts";
 import { readImageJob } from "../../packages/client/src/react/image-job.ts";
 import { LiveStore } from "../../packages/client/src/react/live-store.ts";
+import { StateStore } from "../../packages/client/src/react/state-store.ts";
 import { KEYS, type KeysData, openKeyEvents } from "../support/client/key-events.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
@@ -87,6 +88,33 @@ test("a store without a subscription is idle, also when it is restarted", () => 
   onTestFinished(store.subscribe(() => {}));
   store.restart();
   expect(store.read().state).toBe("idle");
+});
+
+test("a state that ended with an error is loading again, without the error, once it is mounted again", async () => {
+  const failure = new Error("refused");
+  let isRefused = true;
+  const store = new StateStore<number, never>({
+    async load(signal) {
+      if (isRefused) throw failure;
+      await until(() => signal.aborted || !isHeld);
+      return { value: 7, cursor: null };
+    },
+    follow: () => {
+      throw new Error("there is nothing to follow");
+    },
+    reduce: (value) => value,
+  });
+  let isHeld = true;
+  const stop = store.subscribe(() => {});
+  await until(() => store.read().state === "ended");
+  expect(store.read()).toEqual({ value: undefined, state: "ended", error: failure });
+  stop();
+  isRefused = false;
+  onTestFinished(store.subscribe(() => {}));
+  expect(store.read()).toEqual({ value: undefined, state: "connecting", error: undefined });
+  isHeld = false;
+  await until(() => store.read().state === "ended");
+  expect(store.read()).toEqual({ value: 7, state: "ended", error: undefined });
 });
 
 test("a completed job whose images are refused says why there are none", async () => {

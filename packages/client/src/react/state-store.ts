@@ -36,6 +36,10 @@ export class StateStore<State, Event> {
     this.#listeners.add(own);
     if (this.#listeners.size === 1) {
       this.#stopped = new AbortController();
+      const { value, state, error } = this.#snapshot;
+      const loading = value === undefined ? "connecting" : "reconnecting";
+      // What ended an earlier mount is over: the state is loaded again.
+      if (state !== loading || error) this.#set({ state: loading, error: undefined });
       void this.#run(this.#stopped.signal);
     }
     return () => {
