@@ -31,7 +31,10 @@ export class SilenceWatch {
   /** One timer at a time, whatever arrives in between. */
   #arm(ms: number): void {
     this.#timer = startTimer(() => {
-      const leftMs = this.#heardAtMs + this.#silentMs - Date.now();
+      const nowMs = Date.now();
+      // The clock was set back: what was heard is counted from now on, not from when the clock is there again.
+      this.#heardAtMs = Math.min(this.#heardAtMs, nowMs);
+      const leftMs = this.#heardAtMs + this.#silentMs - nowMs;
       if (leftMs <= 0) this.#onSilent();
       else this.#arm(leftMs);
     }, ms);
