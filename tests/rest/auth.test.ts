@@ -184,6 +184,17 @@ describe("a session", () => {
     expect((await call("GET", "/v1/auth/me", other.token)).status).toBe(200);
   });
 
+  test("that has expired is not counted among those that are ended", async () => {
+    const wallet = newWallet();
+    const mine = [await signInAs(stack().origin, wallet), await signInAs(stack().origin, wallet)];
+    await stack().app.database.rows(
+      "update wallet_session set expires_at = now() where account = $1::text and token_hash = $2::text",
+      [mine[0]?.account, hashSecret(mine[0]?.token ?? "")],
+    );
+    const out = await call("POST", "/v1/auth/signout", mine[1]?.token, { all: true });
+    expect(out.body.sessions_ended).toBe(1);
+  });
+
   test("ends after its lifetime, and is then deleted with the unused nonces", async () => {
     const { token, account } = await signInAs(stack().origin, newWallet());
     const { database, log } = stack().app;

@@ -67,8 +67,12 @@ const INSERT = `
 const FIND_BY_ID = `
   select id::text, account, ${EXPIRES_MS} from wallet_session where id = $1::uuid and expires_at > now()`;
 
-const END_ALL = "delete from wallet_session where account = $1::text returning id::text";
-const END_ONE = "delete from wallet_session where account = $1::text and id = $2::uuid returning id::text";
+/** An expired session has ended before; it is deleted later. */
+const END_ALL = `
+  delete from wallet_session where account = $1::text and expires_at > now() returning id::text`;
+
+const END_ONE = `
+  delete from wallet_session where account = $1::text and id = $2::uuid and expires_at > now() returning id::text`;
 
 const FORGET_NONCES = `
   delete from sign_in_nonce where nonce in (
