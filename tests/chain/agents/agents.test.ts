@@ -561,8 +561,8 @@ describe("the successor's logs", () => {
 
   test("a transfer without entries is one without a key", async () => {
     const database = await openTestDatabase();
-    const contracts = [{ address: contract, generation: "agentic-id", startBlock: undefined } as const];
-    const service = new AgentLogService({ chainId: 16_602, contract: contracts[0] });
+    const agentic = { address: contract, generation: "agentic-id", startBlock: undefined } as const;
+    const service = new AgentLogService({ chainId: 16_602, contract: agentic });
     const data = newData("one");
     const sealed = [{ dataHash: data.dataHash, sealedKey: "0x01" }];
     const logs = [
@@ -579,7 +579,7 @@ describe("the successor's logs", () => {
       ),
     );
     const clock = { now: () => new Date(), monotonicMs: () => 0 };
-    const needs = { queries: database, chainId: 16_602, client: {} as never, clock, contracts };
+    const needs = { queries: database, chainId: 16_602, client: {} as never, clock, contracts: [agentic] };
     const [seven] = await new AgentTokensService(needs).byKeys([{ contract, tokenId: 7n }]);
     expect(seven).toMatchObject({ owner: ben, movedWithoutKey: true });
     const events = new EventsService(database, new MemoryBus(), TEST_CURSORS);
