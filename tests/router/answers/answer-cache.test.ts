@@ -277,12 +277,13 @@ describe("a stored answer, free of charge", () => {
     ["an idempotent stream", true],
   ])("is given to %s once, which then has its own repetition", async (_, stream) => {
     await (await chat(stack(), owner, { stream })).text();
+    // The answer of a stream is stored once its end was sent.
+    await until(async () => (await stored(stack(), owner)).length > 0);
     const keyed = { ...CACHE, "Idempotency-Key": "one" };
     const first = await chat(stack(), owner, { stream }, keyed);
     const text = await first.text();
     const again = await until(async () => {
       const reply = await chat(stack(), owner, { stream }, keyed);
-      // The answer of a stream is stored once its end was sent.
       return reply.status !== 409 && reply;
     });
     expect(useOf(first)).toBe("hit");

@@ -106,7 +106,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "select result from job_content where id = $1::uuid": ["job_content"],
       "select result::json -> 'data' -> $2::integer": ["job_content"],
       "select 1 from inference_request r where r.id = $2::text and r.account = $1::text": ["receipt_draft"],
-      "insert into image_file (job_id, ordinal, root)": ["image_file"],
+      "insert into image_file (job_id, ordinal, root, state)": ["image_file"],
       "update image_file set": ["image_file"],
     },
   },
