@@ -8,7 +8,7 @@ import { isBusy, isRefusal, isUnsupported } from "./rpc-errors.ts";
  */
 export class Finality {
   readonly #client: PublicClient;
-  /** The newest number that was read: finality is not taken back. */
+  /** The newest number that was read: a final block stays final. */
   #newest: bigint | undefined;
 
   constructor(client: PublicClient) {

@@ -43,7 +43,7 @@ export type Rpc = {
   /**
    * The number of the newest `finalized` block, undefined if the endpoint does not support that tag. Once it has been
    * read, an endpoint that does not name one at the moment does not count as one without the tag: the last known number
-   * is returned, since finality is not taken back. Throws `chain_error` when it was refused for another reason.
+   * is returned, since a final block stays final. Throws `chain_error` when it was refused for another reason.
    */
   finalized(): Promise<bigint | undefined>;
   /** The logs that a filter selects, from an endpoint that has the last block of its range. */

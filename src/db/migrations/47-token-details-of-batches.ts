@@ -6,7 +6,7 @@ export class DetailTokensOfBatches extends Migration {
     this.addSql(`
       alter table batch add column cached_tokens bigint not null default 0,
         add column reasoning_tokens bigint not null default 0`);
-    // Requests of before have their cached tokens in the history; their reasoning was not recorded.
+    // The history has the cached tokens of earlier requests; their reasoning tokens were not recorded.
     this.addSql(`
       with sums as (
         select l.batch_id as id, sum(r.cached_tokens) as cached

@@ -18,7 +18,7 @@ export function isImage(
   return typeof item.b64_json === "string" && BASE64.test(item.b64_json) && isDecodable(item.b64_json);
 }
 
-/** A single character after whole groups of four has six bits, which are no byte. */
+/** A single character after whole groups of four has six bits, too few for a byte. */
 function isDecodable(base64: string): boolean {
   const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
   return (base64.length - padding) % 4 !== 1;

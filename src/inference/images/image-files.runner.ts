@@ -84,7 +84,7 @@ export class ImageFilesRunner {
     }
   }
 
-  /** Undefined in place of an image that is no file, and of the first one of a result without any. */
+  /** Undefined for an image that cannot be read, and for the first one of a result without any. */
   async #rootsOf(jobId: string): Promise<readonly (Hex | undefined)[]> {
     const { queries, uploads, log } = this.#dependencies;
     const roots: (Hex | undefined)[] = [];

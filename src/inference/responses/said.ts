@@ -52,7 +52,7 @@ function deltaCall(call: unknown, at: number): CallPart {
   return callPart(call, Number.isSafeInteger(index) ? (index as number) : at);
 }
 
-/** A call at this place. The calls of a message are whole, and are told apart by their places: some have equal indexes. */
+/** A call at this position. The calls of a message are whole, and are identified by position: some have equal indexes. */
 function callPart(call: unknown, index: number): CallPart {
   const { id, function: called } = fieldsOf(call);
   const { name, arguments: given } = fieldsOf(called);

@@ -72,10 +72,10 @@ export class RemoteFiles {
   async #query(id: FileId, onChain: NodeFile | undefined): Promise<NodeFile | undefined> {
     const all = await this.#dependencies.nodes.all();
     const trusted = all.filter(({ isTrusted }) => isTrusted);
-    const asked = (trusted.length > 0 ? trusted : all).slice(0, MAX_QUERIED);
-    const answers = await this.#queryNodes(asked, id);
+    const queried = (trusted.length > 0 ? trusted : all).slice(0, MAX_QUERIED);
+    const answers = await this.#queryNodes(queried, id);
     const file = this.#merge(await this.#credible(answers, id, onChain), onChain);
-    const located = file && !file.finalized ? await this.#locate(file.root, asked) : [];
+    const located = file && !file.finalized ? await this.#locate(file.root, queried) : [];
     const more = await this.#queryNodes(located, { txSeq: file?.txSeq ?? 0n });
     if (answers.length + more.length === 0)
       throw new AppError("storage_unavailable", "No storage node answers at the moment.", {
@@ -84,9 +84,9 @@ export class RemoteFiles {
     return more.length > 0 ? this.#merge(await this.#credible([...answers, ...more], id, file), file) : file;
   }
 
-  /** The nodes where indexers locate a file, besides those that were asked. Indexers are not asked again for 15 s. */
-  async #locate(root: Hex, asked: readonly KnownNode[]): Promise<readonly KnownNode[]> {
-    const urls = new Set(asked.map(({ url }) => url));
+  /** The nodes where indexers locate a file, besides those that were queried. Indexers are not queried again for 15 s. */
+  async #locate(root: Hex, queried: readonly KnownNode[]): Promise<readonly KnownNode[]> {
+    const urls = new Set(queried.map(({ url }) => url));
     const located = this.#located.get(root) ?? (await this.#dependencies.nodes.locate(root));
     this.#located.set(root, located);
     return located.filter(({ url }) => !urls.has(url)).slice(0, MAX_QUERIED);
