@@ -1,7 +1,7 @@
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { UsageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
-import type { Reading } from "../dispatch/dispatch.service.ts";
+import type { Reading } from "../dispatch/reading.ts";
 import type { StreamReader } from "../dispatch/stream-options.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import type { ApiFormat, Profile } from "../providers/profile.ts";

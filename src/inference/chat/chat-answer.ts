@@ -1,7 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import { chatUsage, isCacheShown, meterUsage, readUsage, type UsageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
-import type { Reading } from "../dispatch/dispatch.service.ts";
+import type { Reading } from "../dispatch/reading.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { readFinishReason } from "../requests/finish-reason.ts";

@@ -8,10 +8,8 @@ import { replayExchange } from "../answer-cache/replayed-exchange.ts";
 import type { Admitted } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { Served } from "../billing/ending.ts";
-import type { Usage } from "../billing/pricing.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Trace } from "../billing/trace.ts";
-import type { Edit } from "../body/json-member.ts";
 import { type ShownAnswer, shownBody } from "../chat/answer-edits.ts";
 import type { PostOptions, ProviderClient } from "../providers/exchange/provider.client.ts";
 import { gatherAnswer, type ProviderAnswer } from "../providers/exchange/provider-answer.ts";
@@ -19,6 +17,7 @@ import type { ProviderFailure } from "../providers/exchange/provider-failure.ts"
 import type { Provider } from "../providers/provider.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { FailoverService } from "./failover.service.ts";
+import type { Reading } from "./reading.ts";
 import { ReadingTurns } from "./reading-turns.ts";
 import { attemptFor, ifReadable, readAs, readServed } from "./stored-answer.ts";
 import type { StreamOptions } from "./stream-options.ts";
@@ -48,20 +47,6 @@ export type DispatchSettings = {
   readonly stallMs: number;
   /** Whether an interrupted stream resumes with the next provider whose answer starts with the delivered text. */
   readonly resumesStreams: boolean;
-};
-
-/** The billed usage of an answer, the provider's own id of the answer, and why it ended, as the provider stated it. */
-export type Reading = {
-  readonly usage: Usage;
-  readonly estimated: boolean;
-  readonly answerId?: string | undefined;
-  readonly finishReason?: string | undefined;
-  /** Hashes the decoded images of the answer, in order. */
-  readonly imageHashes?: (() => Promise<readonly string[]>) | undefined;
-  /** Changes to the provider's answer for the client, such as the billed usage. */
-  readonly edits?: readonly Edit[];
-  /** The answer in the client's format, where that is not the provider's. */
-  readonly body?: Buffer;
 };
 
 /** An endpoint of providers, or that of each. */

@@ -6,7 +6,7 @@ import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import { ProviderFailure, ProviderRefusal } from "../providers/exchange/provider-failure.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { AttemptOptions } from "./attempt.ts";
-import type { Reading } from "./dispatch.service.ts";
+import type { Reading } from "./reading.ts";
 
 /** A stored answer, read as if its provider had just sent it. */
 export async function readServed(

@@ -1,7 +1,7 @@
 import { meterUsage, type UsageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
-import type { Reading } from "../dispatch/dispatch.service.ts";
+import type { Reading } from "../dispatch/reading.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import { readFinishReason } from "../requests/finish-reason.ts";
 import type { MessagesRequest } from "./messages-request.ts";

@@ -3,7 +3,7 @@ import type { Bodies } from "../../body/body-pool.ts";
 import type { Fields } from "../../body/fields.ts";
 import type { AnswerBounds } from "../../chat/answer-translation.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../../chat/whole-answer.ts";
-import type { Reading } from "../../dispatch/dispatch.service.ts";
+import type { Reading } from "../../dispatch/reading.ts";
 import type { ProviderAnswer } from "../../providers/exchange/provider-answer.ts";
 import { readFinishReason } from "../../requests/finish-reason.ts";
 import { responseUsage } from "../response-object.ts";
