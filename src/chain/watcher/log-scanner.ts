@@ -44,8 +44,8 @@ export type ScanOptions = {
 
 /**
  * The outcome of one step. `scanned`: rows and cursor were written. `idle`: no new block. `moved`: the chain or the
- * cursor moved meanwhile; step again. `behind`: the endpoint lacks blocks that were already read. `reverted`: `depth`
- * blocks were reverted. `halted`: nothing may be written.
+ * cursor moved meanwhile; step again. `behind`: the endpoint lacks blocks that were already read, or some below its newest.
+ * `reverted`: `depth` blocks were reverted. `halted`: nothing may be written.
  */
 export type Step =
   | {
@@ -121,7 +121,9 @@ export class LogScanner {
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, ...place };
     const stretch = { after: cursor, from, head: head.number, near: this.#nearBlocks, pageBlocks };
     const page = await this.#timer.orStop(this.#readPage(stretch));
-    if (!page || !(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
+    if (!page)
+      return { kind: "behind", why: `it lacks block ${from}, or a later one, or replaced it meanwhile` };
+    if (!(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
     return { kind: "scanned", scanned: page.end.number, ...place };
   }
 

@@ -20,7 +20,7 @@ export type LogWatcherOptions = ScanOptions & {
   readonly pollMs?: number;
   /** Shared by the watchers of a process; this watcher's own by default. */
   readonly heads?: HeadFeed;
-  /** How long an endpoint may lack already read blocks before `rpc_behind`: backends behind one URL differ. */
+  /** How long an endpoint may lack blocks below its newest, or already read, before `rpc_behind`: backends differ. */
   readonly behindAfterMs?: number;
 };
 
@@ -167,7 +167,7 @@ export class LogWatcher {
     const { behindAfterMs = BEHIND_AFTER_MS } = this.#options;
     this.#behindSinceMs ??= performance.now();
     if (performance.now() - this.#behindSinceMs >= behindAfterMs)
-      await this.#enter("rpc_behind", this.#status, why);
+      await this.#enter("rpc_behind", { ...this.#status, headBlock: this.#newestHead() }, why);
   }
 
   #ageOfHead(): string {
@@ -177,6 +177,12 @@ export class LogWatcher {
   /** Where it stays while the chain goes on: its lag grows. */
   #stuckPlace(): Place {
     return { ...this.#status, headBlock: this.#scanner.head ?? this.#status.headBlock };
+  }
+
+  /** The newest block that any backend has shown: one that lags shows an older one. */
+  #newestHead(): bigint | undefined {
+    const [known, seen] = [this.#status.headBlock, this.#scanner.head];
+    return known === undefined || (seen !== undefined && seen > known) ? seen : known;
   }
 
   async #enter(state: WatcherState, place: Place, why?: string): Promise<void> {
@@ -200,7 +206,7 @@ export class LogWatcher {
       );
     else if (state === "rpc_unavailable") log.error(fields, "the chain's RPC is unavailable");
     else if (state === "rpc_wrong_chain") log.error(fields, "the chain's RPC serves another chain");
-    else if (state === "rpc_behind") log.error(fields, "the chain's RPC lacks the newest blocks");
+    else if (state === "rpc_behind") log.error(fields, "the chain's RPC lacks blocks");
     else if (state === "failing") log.error(fields, "a log handler failed");
     else log.info({ watcher: this.name, state }, "the watcher is following the chain");
   }

@@ -241,6 +241,26 @@ describe("an endpoint that fails", () => {
     expect(lines.join()).not.toMatch(/HALTED|reorg was handled/);
   });
 
+  test.each([
+    ["far below the head", 200],
+    ["near the head", 5],
+  ])("one that lacks an old block %s is reported, and read again once it has it", async (_where, above) => {
+    const [chain, database] = [await startChain(), await openTestDatabase()];
+    await chain.mine(above);
+    const proxy = await startRpcProxy(chain.url);
+    proxy.judge = ({ method, params: [block] }) =>
+      method === "eth_getBlockByNumber" && block === "0x0" ? { result: null } : "pass";
+    const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url], behindAfterMs: 100 });
+    const height = await chain.height();
+    watcher.start();
+    await until(async () => (await readStatuses(database)).get("deposits")?.state === "rpc_behind");
+    expect(lines.join()).toContain("it lacks block 0, or a later one");
+    expect(watcher.status()).toMatchObject({ scannedBlock: undefined, headBlock: height });
+    proxy.judge = () => "pass";
+    await scanned(height);
+    expect(watcher.status()).toMatchObject({ state: "following", lastReorgDepth: 0 });
+  });
+
   test("one that takes no batches is read call by call", async () => {
     const [chain, account] = [await startChain(), newAccount()];
     await chain.deposit(account, 7n);
