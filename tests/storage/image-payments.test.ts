@@ -63,6 +63,56 @@ test("a transaction that a block includes while it is sent again pays for its im
   expect(await app.submissions.nextTxSeq()).toBe(1n);
 });
 
+test("a process that stops until its lease has expired, while it signs, does not pay a second time", async () => {
+  const { app, origin, rpcUrl } = stack();
+  const { database } = app;
+  const { secret } = await seedAccount(database, 10n ** 9n);
+  const body = { model: SERVICES.images.model, prompt: "a slow sea", size: "64x64" };
+  const accepted = await rest<{ jobId: string }>(origin, "/v1/async/images/generations", secret, { body });
+  const job = [accepted.body.jobId];
+  await until(async () => {
+    const sql = "select 1 from job where id = $1::uuid and state = 'completed'";
+    return (await database.rows(sql, job)).length === 1;
+  });
+  const before = await app.submissions.nextTxSeq();
+  const start = (url: string) => {
+    const runner = new ImageFilesRunner({
+      ...{ queries: database, uploads: app.uploads, log: createLogger("silent"), pollMs: 20 },
+      sender: new WalletSender({
+        client: createPublicClient({ transport: http(url, { retryCount: 0, timeout: 60_000 }) }),
+        chainId: app.network.chainId,
+        privateKey: ROUTER_WALLET.privateKey,
+        confirmations: 0,
+      }),
+    });
+    onTestFinished(() => runner.stop());
+    runner.start();
+    return runner;
+  };
+  const [stopped, other] = [await startRpcProxy(rpcUrl), await startRpcProxy(rpcUrl)];
+  const pause = Promise.withResolvers<void>();
+  const isPaused = Promise.withResolvers<void>();
+  stopped.judge = async ({ method }) => {
+    if (method !== "eth_estimateGas") return "pass";
+    isPaused.resolve();
+    await pause.promise;
+    return "pass";
+  };
+  const first = start(stopped.url);
+  await isPaused.promise;
+  await database.rows("update image_file_lease set until = now() - interval '1 second'");
+  start(other.url);
+  const sent = ({ calls }: typeof other) => calls.filter(({ method }) => method === "eth_sendRawTransaction");
+  await until(() => sent(other).length > 0);
+  pause.resolve();
+  await first.stop();
+  type Row = { readonly state: string };
+  const states = async () => database.rows<Row>("select state from image_file where job_id = $1::uuid", job);
+  await until(async () => (await states())[0]?.state === "stored");
+  expect(sent(stopped)).toEqual([]);
+  expect(await app.submissions.nextTxSeq()).toBe(before + 1n);
+});
+
 test("the images of a job are read from the database one at a time", async () => {
   const { app, origin } = stack();
   const { database } = app;

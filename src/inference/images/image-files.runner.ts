@@ -140,8 +140,10 @@ export class ImageFilesRunner {
       throw new Error("the submission of an image was reverted");
     }
     const signed = known ?? (await sender.sign(call));
-    if (!known) await keepTransaction(queries, image, signed);
-    if ((await sender.send(signed)) === "outdated") await keepTransaction(queries, image, null);
+    // The lease may have expired since the image was read, and another process may have signed for it.
+    if (!known && !(await keepTransaction(queries, image, signed))) return;
+    if ((await sender.send(signed)) === "outdated")
+      await keepTransaction(queries, { ...image, transaction: signed }, null);
   }
 
   /** Uploads the image. Resolves with whether the file is complete. */

@@ -63,13 +63,23 @@ export async function waitingImages(queries: Queries, limit: number): Promise<re
   }));
 }
 
-/** Stores the transaction that pays for an image; null clears one that can no longer be mined. */
+/**
+ * Stores the transaction that pays for an image; null clears one that can no longer be mined. False, and nothing is
+ * stored, if the image has another transaction by now than when it was read.
+ */
 export async function keepTransaction(
   queries: Queries,
-  { jobId, ordinal }: WaitingImage,
+  { jobId, ordinal, transaction: known }: WaitingImage,
   transaction: SignedTransaction | null,
-): Promise<void> {
-  await queries.rows(KEEP, [jobId, ordinal, transaction?.raw ?? null, transaction?.hash ?? null]);
+): Promise<boolean> {
+  const parameters = [
+    jobId,
+    ordinal,
+    transaction?.raw ?? null,
+    transaction?.hash ?? null,
+    known?.hash ?? null,
+  ];
+  return (await queries.rows(KEEP, parameters)).length > 0;
 }
 
 /** Finishes an image, or schedules a retry after some seconds; `failed` counts the attempt as a failure. */
@@ -131,9 +141,9 @@ const WAITING = `
 
 const KEEP = `
   update image_file set transaction_raw = $3::text, transaction_hash = $4::text
-  where job_id = $1::uuid and ordinal = $2::integer`;
+  where job_id = $1::uuid and ordinal = $2::integer and transaction_hash is not distinct from $5::text returning 1`;
 
 const SETTLE = `
   update image_file set state = $3::text, next_try = now() + make_interval(secs => $4::integer),
     failures = failures + $5::integer
-  where job_id = $1::uuid and ordinal = $2::integer`;
+  where job_id = $1::uuid and ordinal = $2::integer and state = 'waiting'`;
