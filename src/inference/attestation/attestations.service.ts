@@ -30,16 +30,26 @@ export type AttestationSettings = {
   readonly failureLevel: "warn" | "debug";
 };
 
-type Kept = { readonly signer: Hex; readonly attestation: Attestation; readonly sinceMs: number };
+type Kept = {
+  readonly signer: Hex;
+  readonly attestation: Attestation;
+  readonly sinceMs: number;
+  /** After how long the provider is appraised again. */
+  readonly againMs: number;
+};
 
 const MAX_REPORT_BYTES = 1_048_576;
 const TIMEOUT_MS = 20_000;
+/** How often providers that are due are looked for, and how soon one without a verified quote is appraised again. */
+const ROUND_MS = 60_000;
 /** A result that could not be renewed for this many intervals no longer counts. */
 const MAX_INTERVALS = 3;
 
 /**
  * Appraises the attestations of providers in the background, one provider after the other, and keeps the results: no
  * request ever waits for one. A provider that runs its model in a separate enclave is appraised by that enclave's report.
+ * A new provider or signer is appraised within a minute. If no quote verifies, because a report or Intel's collateral
+ * cannot be read for example, the next attempts follow after 1, 2, 4 minutes and so on, at most at the usual interval.
  */
 export class AttestationsService {
   readonly #dependencies: Dependencies;
@@ -53,10 +63,11 @@ export class AttestationsService {
     this.#settings = settings;
     const failed = (error: unknown) =>
       dependencies.log.error({ err: error }, "appraising the providers' attestations failed");
-    this.#runs = new PeriodicTask({ everyMs: settings.refreshMs, work: () => this.refresh(), failed });
+    const everyMs = Math.min(settings.refreshMs, ROUND_MS);
+    this.#runs = new PeriodicTask({ everyMs, work: () => this.refresh(), failed });
   }
 
-  /** Appraises now and at every interval until `stop`; does not wait for the first results. */
+  /** Appraises now, and from then on whatever is due, until `stop`; does not wait for the first results. */
   start(): void {
     this.#runs.start();
   }
@@ -67,24 +78,41 @@ export class AttestationsService {
     await this.#runs.stop();
   }
 
-  /** Appraises every provider whose signer the network acknowledged. */
+  /** Appraises each provider that is due, if the network acknowledged its signer. */
   async refresh(): Promise<void> {
-    const { catalogue, clock, log } = this.#dependencies;
+    const { catalogue, clock } = this.#dependencies;
     const offered = catalogue.providers().filter((offer) => offer.source === "chain" && isRoutable(offer));
     for (const address of this.#kept.keys())
       if (!offered.some((offer) => offer.address === address)) this.#kept.delete(address);
     for (const provider of offered) {
       const signer = signerOf(provider);
-      if (signer === undefined || this.#stopped.signal.aborted) continue;
+      const known = this.#kept.get(provider.address);
+      const before = known?.signer === signer ? known : undefined;
+      if (signer === undefined || (before && clock.monotonicMs() - before.sinceMs < before.againMs)) continue;
       const attestation = await this.#appraise(provider, signer);
       if (this.#stopped.signal.aborted) return;
-      if (!attestation.isPassed)
-        log[this.#settings.failureLevel](
-          { provider: provider.address, failures: attestation.failures },
-          "an attestation did not pass",
-        );
-      this.#kept.set(provider.address, { signer, attestation, sinceMs: clock.monotonicMs() });
+      this.#keep(provider, { signer, attestation, before });
     }
+  }
+
+  #keep(
+    { address }: Provider,
+    {
+      signer,
+      attestation,
+      before,
+    }: Pick<Kept, "signer" | "attestation"> & { readonly before: Kept | undefined },
+  ): void {
+    const { clock, log } = this.#dependencies;
+    const { refreshMs, failureLevel } = this.#settings;
+    const { isPassed, quote, failures } = attestation;
+    const isNews = failures.join() !== before?.attestation.failures.join();
+    if (!isPassed && isNews)
+      log[failureLevel]({ provider: address, failures }, "an attestation did not pass");
+    const isUnproved = before !== undefined && before.attestation.quote === undefined;
+    const soonMs = isUnproved ? before.againMs * 2 : ROUND_MS;
+    const againMs = quote === undefined ? Math.min(soonMs, refreshMs) : refreshMs;
+    this.#kept.set(address, { signer, attestation, sinceMs: clock.monotonicMs(), againMs });
   }
 
   /** The newest appraisal of a provider; undefined if there is none for its present signer, or it is too old. */

@@ -13,7 +13,8 @@ const fixture = (name: string) =>
 const COLLATERAL = JSON.parse(fixture("collateral").toString()) as Collateral;
 const SIGNER: Hex = "0xdc1a4da6bdcd90c20d7ff53a6cdc11fbf0e2303c";
 const NOW = new Date("2026-02-20T12:00:00Z");
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** A service for one provider that answers with this body, and what was asked of it. */
 function open(body: Buffer | undefined, fields: Partial<Provider> = {}) {
@@ -92,6 +93,35 @@ test("a result counts for its signer only, and not for longer than three interva
   expect(found()).toBeUndefined();
 });
 
+test("a provider that is listed later, or has a new signer, is not kept waiting for an hour", async () => {
+  const { service, paths, providers, found } = open(fixture("broker"));
+  const [listed] = providers.splice(0);
+  await service.refresh();
+  expect(paths).toEqual([]);
+  if (listed) providers.push(listed);
+  await service.refresh();
+  expect(found()).toMatchObject({ quote: "UpToDate", signerBound: true });
+  await service.refresh();
+  expect(paths).toEqual(["/quote"]);
+  providers[0] = offer(1, { teeSigner: "0x8a4d4984cf370210dfeefc773faf9bb0ede97cc0" });
+  await service.refresh();
+  expect(paths).toEqual(["/quote", "/quote"]);
+  expect(found()).toMatchObject({ quote: "UpToDate", signerBound: false });
+});
+
+test("a report that cannot be read is fetched again soon, then less and less often, and logged once", async () => {
+  const { service, paths, clock, logged } = open(undefined);
+  const fetched: number[] = [];
+  for (let minute = 0; minute <= 180; minute++) {
+    clock.nowMs = minute * MINUTE_MS;
+    const before = paths.length;
+    await service.refresh();
+    if (paths.length > before) fetched.push(minute);
+  }
+  expect(fetched).toEqual([0, 1, 3, 7, 15, 31, 63, 123]);
+  expect(logged).toHaveLength(1);
+});
+
 test("a signer that was not acknowledged is not appraised", async () => {
   const { service, paths } = open(fixture("broker"), { teeAcknowledged: false });
   await service.refresh();
@@ -115,10 +145,11 @@ test.each([
 });
 
 test("collateral that does not verify a quote is not used for the next appraisal", async () => {
-  const { service, collateral, found } = open(fixture("broker"));
+  const { service, clock, collateral, found } = open(fixture("broker"));
   collateral.kept = { ...COLLATERAL, tcb_info_signature: "00".repeat(64) };
   await service.refresh();
   expect(found()).toMatchObject({ quote: undefined, isPassed: false });
+  clock.nowMs = MINUTE_MS;
   await service.refresh();
   expect(found()).toMatchObject({ quote: "UpToDate", signerBound: true });
 });
