@@ -157,7 +157,7 @@ export function hasOtherAllotments(account: string, where = "true"): string {
  * SQL: whether the balance of an account, a row `w` of `wallet`, which locks it, changed since this statement began. The
  * statement then does not see the allotments to which money was moved meanwhile.
  */
-const HAS_MOVED = `exists (select from account b
+export const HAS_MOVED = `exists (select from account b
       where b.address = w.address and (b.deposit, b.credit) is distinct from (w.deposit, w.credit))`;
 
 /**

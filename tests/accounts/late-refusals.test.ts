@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
+import { takeAllotments } from "../../src/accounts/allotments/take.store.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
-import type { Database } from "../../src/db/database.ts";
+import type { Database, Queries } from "../../src/db/database.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { requestFor, settlementOf } from "../support/admissions.ts";
 import { seedAccount } from "../support/seed.ts";
@@ -51,3 +53,30 @@ describe.skipIf(!inject("postgresUrl"))("a hold that waited for the lock of its 
     await database.transaction((tx) => other.settleIn(tx, settlementOf(large.id, 850n)));
   });
 });
+
+test.skipIf(!inject("postgresUrl"))(
+  "an allotment that waited for the lock of its account says that money may lie elsewhere",
+  async () => {
+    const database = await openTestDatabase("server");
+    const seeded = await seedAccount(database, 1_000n);
+    const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
+    const { promise: hasLocks, resolve: taken } = Promise.withResolvers<void>();
+    const take = (queries: Queries, minimum: bigint, extra: bigint) => {
+      const request = requestFor(seeded, minimum);
+      const needs = new Map([[request.keyId, { allotmentId: undefined, reserved: 0n, extra }]]);
+      return takeAllotments(queries, randomUUID(), [request], needs);
+    };
+    const first = database.transaction(async (tx) => {
+      const answers = await take(tx, 100n, 100n);
+      taken();
+      await committed;
+      return answers;
+    });
+    await hasLocks;
+    const second = take(database, 950n, 0n);
+    await until(async () => (await database.rows("select 1 from pg_locks where not granted")).length > 0);
+    commit();
+    expect((await first)[0]?.granted).toBe(100n);
+    expect((await second)[0]).toMatchObject({ granted: undefined, isElsewhere: true });
+  },
+);

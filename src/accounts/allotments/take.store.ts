@@ -1,6 +1,7 @@
 import type { Queries } from "../../db/database.ts";
 import { newId } from "../../kernel/text/ids.ts";
 import {
+  HAS_MOVED,
   HOLD_ANSWER,
   type HoldAnswer,
   type HoldAnswerRow,
@@ -163,8 +164,8 @@ const TAKE = `
   )
   select ${HOLD_ANSWER}, l.lasts_ms::text as key_lasts_ms, w.tag_budget_version,
     ${columnsOf("s")},
-    g.n is null and ${hasOtherAllotments("a.account", "not (o.process_id = $2::uuid and o.api_key_id = a.key)")}
-      as is_elsewhere
+    g.n is null and (${HAS_MOVED}
+      or ${hasOtherAllotments("a.account", "not (o.process_id = $2::uuid and o.api_key_id = a.key)")}) as is_elsewhere
   from requested a
   left join granted g on g.n = a.n
   left join live l on l.id = a.key and l.account = a.account
