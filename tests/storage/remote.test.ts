@@ -13,6 +13,7 @@ import { scaled } from "../support/machine.ts";
 import { openTestDatabase } from "../support/servers/database.ts";
 import { give, type Mood, type ScriptedNode, startNode } from "../support/storage/scripted-node.ts";
 import { CHAIN_ID, found, newFile, submit } from "../support/storage/stored-files.ts";
+import { until } from "../support/until.ts";
 
 const ends: (() => Promise<void>)[] = [];
 let database: Database;
@@ -124,6 +125,31 @@ describe("reading from the network's nodes", () => {
     const here = await found(node, file);
     await expect(node.read(here, 0)).rejects.toMatchObject({ code: "storage_unavailable" });
     expect((await node.read(here, 0)).equals(file.bytes)).toBe(true);
+  });
+
+  test("a node that lied is tried last although it answers other requests, and indexers are queried again", async () => {
+    const honest = await startNode();
+    const liars = await Promise.all(Array.from({ length: 6 }, () => startNode()));
+    const file = newFile(SEGMENT_BYTES);
+    const txSeq = Number(await submit(database, undefined, file));
+    give([honest], file, { txSeq, finalized: false });
+    give(liars, file, { txSeq });
+    for (const liar of liars) liar.mood = "flips a bit";
+    const indexer = await indexerOf([honest]);
+    indexer.located = liars;
+    const { node, known } = openNetwork({ indexer });
+    const here = await found(node, file);
+    await expect(node.read(here, 0)).rejects.toMatchObject({ code: "storage_unavailable" });
+    const listed = indexer.callsOf("indexer_getShardedNodes").length;
+    known.refresh();
+    await until(() => indexer.callsOf("indexer_getShardedNodes").length > listed);
+    await known.all();
+    // Beyond the time for which a finalized file is cached: the liars are queried for the file's status.
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 6_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const again = await found(node, file);
+    for (const liar of liars) expect(liar.callsOf("zgs_getFileInfo")).toHaveLength(2);
+    expect((await node.read(again, 0)).equals(file.bytes)).toBe(true);
   });
 
   test("a disconnecting reader aborts its own requests, and no other's", async () => {
@@ -367,7 +393,7 @@ function openNetwork({ indexer, nodes = [], allowsPrivate = true }: Places) {
     hasher: keccak,
   });
   onTestFinished(() => node.close());
-  return { node, reader: new FileReader({ node, cacheBytes: 0 }) };
+  return { node, known, reader: new FileReader({ node, cacheBytes: 0 }) };
 }
 
 async function indexerOf(trusted: readonly ScriptedNode[]): Promise<ScriptedNode> {

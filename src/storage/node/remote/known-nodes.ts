@@ -124,18 +124,30 @@ export class KnownNodes {
       const answer = await send();
       const before = this.latencyMs(node);
       const latencyMs = before + SMOOTHING * (clock.monotonicMs() - startedMs - before);
-      this.#records.set(node.url, { latencyMs, coolUntilMs: 0, lied: false });
+      // A node that lies about some bytes answers other requests, and returns other bytes intact.
+      const { coolUntilMs, lied } = this.#lieOf(node);
+      this.#records.set(node.url, { latencyMs, coolUntilMs, lied });
       return answer;
     } catch (error) {
       if (error instanceof NodeFailure && error.kind !== "refused") {
-        const lied = error.kind === "lied";
-        const coolUntilMs = clock.monotonicMs() + (lied ? LIAR_MS : COOL_DOWN_MS);
-        this.#records.set(node.url, { latencyMs: this.latencyMs(node), coolUntilMs, lied });
-        if (lied) log.warn({ err: error, node: node.url }, "a storage node lied");
+        const isLie = error.kind === "lied";
+        const { lied, coolUntilMs } = this.#lieOf(node);
+        this.#records.set(node.url, {
+          latencyMs: this.latencyMs(node),
+          coolUntilMs: Math.max(coolUntilMs, clock.monotonicMs() + (isLie ? LIAR_MS : COOL_DOWN_MS)),
+          lied: lied || isLie,
+        });
+        if (isLie) log.warn({ err: error, node: node.url }, "a storage node lied");
         else log.debug({ err: error, node: node.url }, "a storage node failed");
       }
       throw error;
     }
+  }
+
+  /** What is remembered of a node's last lie, whatever it did since. */
+  #lieOf(node: KnownNode): Pick<Conduct, "coolUntilMs" | "lied"> {
+    const record = this.#records.get(node.url);
+    return record && this.hasLied(node) ? record : { coolUntilMs: 0, lied: false };
   }
 
   /** Queries all sources again, in the background. */
@@ -191,8 +203,11 @@ export class KnownNodes {
     return [{ url, ...shardOf.parse(answer), isTrusted: true, isOwn: true }];
   }
 
+  /** Nodes that are known only as the location of a file are forgotten once their failures no longer count. */
   #forgetOld(): void {
+    const now = this.#dependencies.clock.monotonicMs();
     const urls = new Set([...this.#bySource.values()].flat().map(({ url }) => url));
-    for (const url of this.#records.keys()) if (!urls.has(url)) this.#records.delete(url);
+    for (const [url, { coolUntilMs }] of this.#records)
+      if (!urls.has(url) && coolUntilMs <= now) this.#records.delete(url);
   }
 }
