@@ -1,3 +1,4 @@
+import { toStorable } from "../../kernel/text/storable.ts";
 import { outlineOf, parseAnswerJson } from "../body/outline.ts";
 import { sha256 } from "../providers/exchange/exchange-hasher.ts";
 import { MAX_IMAGES, MAX_PROMPT_LENGTH } from "./image-request.ts";
@@ -57,7 +58,7 @@ export function readImages(json: string): AnsweredImages {
   };
   const images = data.slice(0, MAX_IMAGES).map(({ b64_json, revised_prompt }) => ({
     b64_json,
-    revised_prompt: typeof revised_prompt === "string" ? revised_prompt.slice(0, MAX_PROMPT_LENGTH) : null,
+    revised_prompt: typeof revised_prompt === "string" ? toStorable(revised_prompt, MAX_PROMPT_LENGTH) : null,
   }));
   return { images, trace };
 }

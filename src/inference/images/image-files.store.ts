@@ -26,14 +26,23 @@ export async function newResults(queries: Queries, limit: number): Promise<reado
   return (await queries.rows<{ id: string }>(NEW, [limit])).map(({ id }) => id);
 }
 
-/** An image of a job's result, while it is available; undefined beyond its last one. */
+/**
+ * An image of a job's result, while it is available; undefined beyond its last one, and for a result that the database
+ * cannot parse: earlier versions stored texts with U+0000 and halves of surrogate pairs.
+ */
 export async function readImage(
   queries: Queries,
   jobId: string,
   ordinal: number,
 ): Promise<Buffer | undefined> {
-  const [row] = await queries.rows<{ image: string | null }>(IMAGE, [jobId, ordinal]);
+  const [row] = await queries.rows<{ image: string | null }>(IMAGE, [jobId, ordinal]).catch(ifUnparsable);
   return row?.image == null ? undefined : Buffer.from(row.image, "base64");
+}
+
+/** No rows if a text is not valid JSON (22P02), or has characters that no text has (22P05). */
+function ifUnparsable(error: unknown): readonly { readonly image: null }[] {
+  if (UNPARSABLE.has(Object(error).code)) return [];
+  throw error;
 }
 
 /**
@@ -104,6 +113,8 @@ type WaitingRow = {
   readonly transaction_raw: Hex | null;
   readonly transaction_hash: Hex | null;
 };
+
+const UNPARSABLE: ReadonlySet<unknown> = new Set(["22P02", "22P05"]);
 
 const LEASE = `
   update image_file_lease set holder = $1::uuid, until = now() + make_interval(secs => $2::integer)

@@ -1,6 +1,6 @@
 import type { JobView } from "../../../jobs/job-view.store.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
-import { isStorable } from "../../../kernel/text/storable.ts";
+import { isStorable, toStorable } from "../../../kernel/text/storable.ts";
 import type { AttemptRecord } from "../../billing/ending.ts";
 import { parseAnswerJson } from "../../body/outline.ts";
 import type { AnswerHashes } from "../../evidence/signed-text.ts";
@@ -224,8 +224,9 @@ function readResult(
   for (const image of images.slice(0, MAX_IMAGES)) {
     if (!isImage(image)) return { kind: "failed", failure: NO_IMAGES };
     const { b64_json, revised_prompt } = image;
+    // The database reads images out of the result, and refuses all of it if it has a text that it cannot represent.
     const prompt =
-      typeof revised_prompt === "string" ? revised_prompt.slice(0, MAX_PROMPT_LENGTH) : undefined;
+      typeof revised_prompt === "string" ? toStorable(revised_prompt, MAX_PROMPT_LENGTH) : undefined;
     kept.push({ b64_json, ...(prompt !== undefined && { revised_prompt: prompt }) });
   }
   const text = JSON.stringify({ created: Number.isSafeInteger(created) ? created : 0, data: kept });
