@@ -24,6 +24,11 @@ export function asOfSlowClient(
   return new AppError("provider_error", "The answer was read too slowly to end in time.", { cause: failure });
 }
 
+/** Whether an event could not be read, so that it may be the beginning of one. */
+export function isMalformed(error: unknown): boolean {
+  return !(error instanceof AppError) || (error instanceof ProviderFailure && error.kind === "malformed");
+}
+
 /** The client's error when no provider answered. If all are busy, the error is retryable. */
 export function allProvidersFailed(last: AppError | undefined): AppError {
   if (!last) return new AppError("no_available_provider", "No provider of this model is available.");

@@ -13,18 +13,17 @@ import { failureOf } from "../providers/exchange/provider-answer.ts";
 import { malformed } from "../providers/exchange/provider-failure.ts";
 import { SilenceTimer } from "../providers/exchange/silence-timer.ts";
 import type { AttemptOptions } from "./attempt.ts";
-import { asOfSlowClient, tooSlow } from "./attempt-failures.ts";
+import { asOfSlowClient, isMalformed, tooSlow } from "./attempt-failures.ts";
 import { ClientWait } from "./client-wait.ts";
+import { EndTimer } from "./end-timer.ts";
 import { ErrorBodyCollector } from "./error-body-collector.ts";
 import { StreamIntake } from "./stream-intake.ts";
 import type { EventKind, StreamOptions, StreamReader } from "./stream-options.ts";
 import { type Delivery, StreamWriter } from "./stream-writer.ts";
 
-/** How long to wait after the complete answer for usage and the last event, and for the last event alone. */
-const ENDING_MS = 3_000;
-const LAST_EVENT_MS = 500;
 /** How long a provider may take to close its answer, so that the connection can be reused. */
 const LINGER_MS = 1_000;
+const COMPLETE = new Error("the answer is complete");
 
 /** The abort reason of an exchange whose client disconnected. */
 export const CLIENT_GONE = new AppError("provider_error", "The client disconnected.");
@@ -47,12 +46,13 @@ export class StreamAttempt implements ProviderListener {
   #hasContent = false;
   readonly #wait = new ClientWait();
   #closed = false;
-  /** Whether the provider has ended the exchange. */
+  /** Whether the provider has ended the exchange, and whether that broke. */
   #isEnded = false;
+  #isBroken = false;
   #settled = false;
   readonly #silence = new SilenceTimer((failure) => this.#fail(failure));
   #firstToken: NodeJS.Timeout | undefined;
-  #ending: NodeJS.Timeout | undefined;
+  readonly #ending = new EndTimer(() => this.#complete());
   #lingering: NodeJS.Timeout | undefined;
 
   constructor(options: StreamOptions, attempt: AttemptOptions, delivery: Delivery) {
@@ -65,7 +65,7 @@ export class StreamAttempt implements ProviderListener {
     const { provider } = attempt;
     this.#intake = new StreamIntake(options.turns, {
       event: (event) => this.#onEvent(event),
-      failed: (error) => this.#onInvalid(error),
+      failed: (error, isRest) => this.#onInvalid(error, isRest),
       pause: () => this.#exchange?.pause(),
       resume: () => this.#exchange?.resume(),
     });
@@ -102,7 +102,7 @@ export class StreamAttempt implements ProviderListener {
       clearTimeout(this.#firstToken);
       this.#writer.stop();
       this.#silence.stop();
-      clearTimeout(this.#ending);
+      this.#ending.stop();
     }
   }
 
@@ -131,6 +131,7 @@ export class StreamAttempt implements ProviderListener {
   }
 
   onError(error: Error): void {
+    this.#isBroken = true;
     this.#end(() => this.#fail(failureOf(error)));
   }
 
@@ -139,6 +140,7 @@ export class StreamAttempt implements ProviderListener {
     this.#wait.end();
     this.#silence.allow(this.#options.silenceMs);
     this.#intake.release();
+    this.#awaitEnd();
   }
 
   /** Ends this attempt with a failure that is not the provider's. */
@@ -175,8 +177,10 @@ export class StreamAttempt implements ProviderListener {
     });
   }
 
-  #onInvalid(error: unknown): void {
+  #onInvalid(error: unknown, isRest: boolean): void {
     if (this.#isEnded && this.#reader.isFinished) return;
+    // What a broken exchange ends with is the beginning of an event.
+    if (isRest && this.#isBroken && isMalformed(error)) return;
     this.#fail(error instanceof AppError ? error : malformed("The provider's stream is broken.", error));
   }
 
@@ -203,10 +207,13 @@ export class StreamAttempt implements ProviderListener {
     } else if (kind === "preamble" && !this.#writer.isBegun) this.#writer.hold(event);
     else if (kind === "preamble") this.#writer.pass(this.#reader.shown(event));
     else this.#reader.accept();
-    clearTimeout(this.#ending);
-    if (!this.#reader.isFinished) return;
-    const waitMs = this.#reader.usage ? LAST_EVENT_MS : ENDING_MS;
-    this.#ending = setTimeout(() => this.#complete(), waitMs);
+    this.#awaitEnd();
+  }
+
+  /** While the client is behind, nothing is read: usage that has arrived would be missed. */
+  #awaitEnd(): void {
+    if (this.#closed || this.#intake.isHeld) this.#ending.stop();
+    else this.#ending.restart(this.#reader);
   }
 
   /** Writes only the continuation of the text that the previous attempt delivered. */
@@ -244,10 +251,7 @@ export class StreamAttempt implements ProviderListener {
     }
     if (!this.#close()) return;
     if (!this.#isEnded)
-      this.#lingering = setTimeout(
-        () => this.#exchange?.abort(new Error("the answer is complete")),
-        LINGER_MS,
-      );
+      this.#lingering = setTimeout(() => this.#exchange?.abort(COMPLETE), LINGER_MS);
     const metered = this.#reader.meter(this.#options.countInput);
     // Only a whole answer that never waited for the client shows how fast the provider is.
     if (!this.#resumed && !this.#wait.hasBegun) this.#attempt.answered(this.#reader.usage?.outputTokens ?? 0);
@@ -284,7 +288,7 @@ export class StreamAttempt implements ProviderListener {
     this.#intake.stop();
     clearTimeout(this.#firstToken);
     this.#silence.stop();
-    clearTimeout(this.#ending);
+    this.#ending.stop();
     return true;
   }
 

@@ -25,8 +25,11 @@ const BLANK_LINE = Buffer.from("\n\n");
 type Listener = {
   /** Takes the next event. Returns whether it has content. */
   event(event: Buffer): boolean;
-  /** An event was invalid, or the stream exceeds its limits. */
-  failed(error: unknown): void;
+  /**
+   * An event was invalid, or the stream exceeds its limits. `isRest` says that the event is what the stream ended with, and
+   * has no blank line after it.
+   */
+  failed(error: unknown, isRest: boolean): void;
   /** Stops and restarts the provider. */
   pause(): void;
   resume(): void;
@@ -62,7 +65,7 @@ export class StreamIntake implements TurnReader {
   take(chunk: Buffer): void {
     this.#receivedBytes += chunk.length;
     if (this.#receivedBytes > MAX_STREAM_BYTES) {
-      this.#on.failed(malformed("The provider's stream is too long."));
+      this.#on.failed(malformed("The provider's stream is too long."), false);
       return;
     }
     this.#waiting.push(chunk);
@@ -139,7 +142,7 @@ export class StreamIntake implements TurnReader {
     this.#read(chunk.subarray(0, PART_BYTES));
   }
 
-  #read(part: Buffer): void {
+  #read(part: Buffer, isRest = false): void {
     if (this.#scanner.remainder.length === 0) this.#addedBytes = 0;
     const addedBytes = Math.max(0, MIN_CHUNK_BYTES - part.length);
     this.#addedBytes += addedBytes;
@@ -155,7 +158,7 @@ export class StreamIntake implements TurnReader {
       if (idleBytes > MAX_IDLE_BYTES + MAX_IDLE_RATIO * this.#contentBytes)
         throw malformed("The provider's stream has too little content.");
     } catch (error) {
-      this.#on.failed(error);
+      this.#on.failed(error, isRest);
     }
   }
 
@@ -166,7 +169,7 @@ export class StreamIntake implements TurnReader {
 
   #finish(then: () => void): void {
     this.#onEnd = undefined;
-    if (this.#scanner.remainder.length > 0) this.#read(BLANK_LINE);
+    if (this.#scanner.remainder.length > 0) this.#read(BLANK_LINE, true);
     then();
   }
 

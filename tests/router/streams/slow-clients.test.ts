@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { expect, test } from "vitest";
-import { event, openStream, ROLE } from "../../support/inference/scripted-provider.ts";
+import { breakOff, event, good, openStream, ROLE } from "../../support/inference/scripted-provider.ts";
 import { useRouter } from "../../support/router.ts";
 import { until } from "../../support/until.ts";
 
 const router = await useRouter({
-  models: ["slow"],
+  models: ["slow", "cut"],
   count: 1,
   settings: { PROVIDER_TOTAL_MS: "6000", CLIENT_STALL_MS: "60000" },
 });
@@ -43,4 +43,20 @@ test("a client that reads too slowly for the deadline of its answer does not cou
   expect(ended).toMatchObject({ status: "failed", errorCode: "provider_error" });
   const offers = app.catalogue.model("slow")?.providers ?? [];
   expect([offers.length, app.health.report(offers)]).toEqual([1, []]);
+});
+
+test("a connection that breaks within the first event is tried again, also with the only provider", async () => {
+  const { scripted, seed, origin } = router();
+  const { secret } = await seed(10n ** 15n);
+  scripted[0]?.scripts.set("cut", async (call, response, n) => {
+    if (n > 0) return good(call, response, n);
+    openStream(response).write(ROLE.slice(0, -10));
+    await breakOff(response);
+  });
+  const answer = await fetch(`${origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+    body: JSON.stringify({ model: "cut", stream: true, messages: [{ role: "user", content: "hi" }] }),
+  });
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("[DONE]")]);
 });
