@@ -243,11 +243,18 @@ describe("a provider that is overloaded", () => {
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
     );
 
+  const numbered: Script = (_, reply) =>
+    sendJson(reply, 200, { error: { message: "Rate limited", code: 429 } });
+  const asNumberedEvent: Script = (_, reply) =>
+    void openStream(reply).end('event: error\ndata: {"error":{"message":"Overloaded","code":529}}\n\n');
+
   test.each([
     ["529", overloaded, false],
     ["an error with status 200", stated, false],
+    ["429 as the code of an error with status 200", numbered, false],
     ["529 to a stream", overloaded, true],
     ["an event", asEvent, true],
+    ["529 as the code of an event", asNumberedEvent, true],
   ])("by %s is busy: 503 when it is the last, and 529 of messages", async (_what, script, stream) => {
     set("message", script, script);
     const body = { model: "message", messages, max_tokens: 50, stream };

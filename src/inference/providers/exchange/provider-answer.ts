@@ -100,8 +100,12 @@ const REASONS = {
 } as const;
 /** Statuses of a provider that takes no more requests for now; 529 is that of Anthropic's API and of some proxies. */
 const BUSY: ReadonlySet<number> = new Set([429, 529]);
-/** The codes of such errors where they arrive without their status: in a body with status 200, or as an event. */
+/**
+ * The codes of such errors where they arrive without their status: in a body with status 200, or as an event. OpenRouter,
+ * vLLM and Google state the status as the code.
+ */
 const BUSY_CODES: ReadonlySet<string> = new Set([
+  ...[...BUSY].map(String),
   "overloaded_error",
   "rate_limit_error",
   "rate_limit_exceeded",
