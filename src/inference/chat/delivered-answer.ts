@@ -16,6 +16,8 @@ const OTHER_TYPE = /html|event-stream/;
 /** How JSON begins: some servers label a text as JSON, and a text may begin with `[music]`. */
 const JSON_START = /^\s*(?:\{|\[\s*[[{"\]]|null\s*$|$)/;
 const MAX_START = 1_024;
+/** WebVTT may begin with a byte order mark. */
+const WEBVTT = /^\ufeff?WEBVTT/;
 const STAMP = /-->[ \t]{0,8}(?:(\d{1,3}):)?(\d{2}):(\d{2})[.,](\d{3})/g;
 
 /** The billed usage of a transcription: seconds of audio, rounded up. */
@@ -104,7 +106,7 @@ function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number
   )
     throw emptyAnswer("The provider's answer is not a transcription.");
   if (format === "text") return undefined;
-  if (format === "vtt" && !text.startsWith("WEBVTT"))
+  if (format === "vtt" && !WEBVTT.test(text))
     throw emptyAnswer("The provider's answer is not WebVTT.");
   const ends = [...text.slice(-MAX_SEARCHED).matchAll(STAMP)].map(
     ([, hours = "0", minutes, seconds, ms]) =>

@@ -150,6 +150,13 @@ test.each(["text", "vtt"])("a transcription as %s that is not UTF-8 is a failure
   expect(await reply.text()).toContain("the  sea");
 });
 
+test("WebVTT may begin with a byte order mark", async () => {
+  const answer = "\ufeffWEBVTT\n\n00:00.000 --> 00:01.000\nthe sea\n";
+  set("hear", json(answer, "text/vtt"), json("", "text/vtt"));
+  const reply = await send("audio/transcriptions", formOf("hear", "file", { response_format: "vtt" }));
+  expect([reply.status, Buffer.from(await reply.arrayBuffer()).toString()]).toEqual([200, answer]);
+});
+
 test("an event that is nested in 20,000 lists is a failure of its provider", async () => {
   const deep = `data: {"choices":[{"index":0,"delta":{"content":"a"}}],"more":${"[".repeat(20_000)}${"]".repeat(20_000)}}\n\n`;
   set("chat", (_, reply) => void openStream(reply).end(deep), good);
