@@ -9,6 +9,7 @@ import { readTools } from "./response-tools.ts";
 import { notSupported, type Unsupported } from "./unsupported.ts";
 
 type Text = string | ElidedText;
+type Content = Text | readonly Fields[];
 
 /** The roles of a message, with those of a chat message. Few templates of models know `developer`. */
 const ROLES: ReadonlyMap<unknown, string> = new Map([
@@ -28,7 +29,11 @@ const OTHER_ITEMS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** What an assistant said in one turn, which is one chat message: its items arrive one by one. */
-type Turn = { reasoning: Text[]; content?: unknown; toolCalls: Fields[] };
+type Turn = {
+  readonly reasoning: Text[];
+  readonly contents: Content[];
+  readonly toolCalls: Fields[];
+};
 
 /**
  * The chat messages of a request for a response: its `instructions`, then its `input`, a text or valid items. The
@@ -87,8 +92,8 @@ class ItemReader {
     if (role === undefined)
       throw invalidField(`${path}.role`, `must be one of ${[...ROLES.keys()].join(", ")}`);
     const content = chatContent(item.content, `${path}.content`, this.#unsupported);
-    if (role === "assistant") this.#turnBefore("content").content = content;
-    else this.#add({ role, content });
+    if (role !== "assistant") return this.#add({ role, content });
+    this.#turnBefore("content").contents.push(content);
   }
 
   /** Its text, which models need again while they call tools; encrypted reasoning is only readable by its author. */
@@ -144,11 +149,14 @@ class ItemReader {
     this.#add({ role: "tool", tool_call_id: shortTextOf(item, "call_id", path), content });
   }
 
-  /** The current turn, if this kind of item may still belong to it, else a new one. */
+  /**
+   * The current turn, if this kind of item may still belong to it, else a new one. In a chat, the outputs of calls follow
+   * the message with the calls at once, so that all that comes before them is of its turn.
+   */
   #turnBefore(kind: "reasoning" | "content" | "calls"): Turn {
-    const { content, toolCalls = [] } = this.#turn ?? {};
-    if (kind !== "calls" && (content !== undefined || toolCalls.length > 0)) this.#endTurn();
-    this.#turn ??= { reasoning: [], toolCalls: [] };
+    const { contents = [], toolCalls = [] } = this.#turn ?? {};
+    if (kind !== "calls" && contents.length > 0 && toolCalls.length === 0) this.#endTurn();
+    this.#turn ??= { reasoning: [], contents: [], toolCalls: [] };
     return this.#turn;
   }
 
@@ -156,18 +164,29 @@ class ItemReader {
     const turn = this.#turn;
     this.#turn = undefined;
     if (!turn) return;
-    const { reasoning, content, toolCalls } = turn;
-    if (content === undefined && toolCalls.length === 0) {
+    const { reasoning, contents, toolCalls } = turn;
+    if (contents.length === 0 && toolCalls.length === 0) {
       this.#unsupported.hide(lengthOf(reasoning));
       return;
     }
     this.#messages.push({
       role: "assistant",
-      content: content ?? null,
+      content: joinedContent(contents),
       ...(reasoning.length > 0 && { reasoning_content: joinedTexts(reasoning) }),
       ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
     });
   }
+}
+
+/** The contents of the messages of one turn; null for none. */
+function joinedContent(contents: readonly Content[]): Content | null {
+  const [first = null] = contents;
+  if (contents.length <= 1) return first;
+  return contents.every(isText) ? joinedTexts(contents) : contents.flatMap(partsOf);
+}
+
+function partsOf(content: Content): readonly Fields[] {
+  return isText(content) ? [{ type: "text", text: content }] : content;
 }
 
 function namespaceOf(item: Fields, path: string): string | undefined {

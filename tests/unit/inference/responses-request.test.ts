@@ -131,6 +131,35 @@ describe("a request becomes a chat", () => {
     ]);
   });
 
+  test("what an assistant says after a call is in the message with the call, which its output follows", async () => {
+    const call = (id: string) => ({ type: "function_call", call_id: id, name: "f", arguments: "{}" });
+    const called = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } });
+    const thought = { type: "reasoning", summary: [{ type: "summary_text", text: "x" }] };
+    const said = (...texts: readonly string[]) => ({
+      ...{ type: "message", role: "assistant" },
+      content: texts.map((text) => ({ type: "output_text", text })),
+    });
+    const output = (id: string) => ({ type: "function_call_output", call_id: id, output: "c" });
+    const answered = (id: string) => ({ role: "tool", tool_call_id: id, content: "c" });
+    const both = { role: "assistant", tool_calls: [called("1"), called("2")] };
+    const answers = [answered("1"), answered("2")];
+    const outputs = [output("1"), output("2")];
+    expect(await messagesOf(call("1"), thought, call("2"), said("b"), ...outputs)).toEqual([
+      { ...both, content: "b", reasoning_content: "x" },
+      ...answers,
+    ]);
+    expect(await messagesOf(said("a"), call("1"), said("b"), call("2"), ...outputs)).toEqual([
+      { ...both, content: "a\n\nb" },
+      ...answers,
+    ]);
+    const text = (text: string) => ({ type: "text", text });
+    expect(await messagesOf(said("a"), call("1"), said("b", "c"), call("2"), ...outputs)).toEqual([
+      { ...both, content: [text("a"), text("b"), text("c")] },
+      ...answers,
+    ]);
+    expect(await messagesOf(said("a"), said("b"))).toHaveLength(2);
+  });
+
   test("a call without arguments has those of a function without parameters", async () => {
     const call = { type: "function_call", call_id: "1", name: "f", arguments: "" };
     const calls = [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }];
