@@ -147,6 +147,7 @@ export class ProviderClient {
     hasher?.sent(body);
     const exchange = new Exchange(listener, {
       totalMs: totalMs ?? deadlines.totalMs,
+      connectionMs: firstByteMs ?? deadlines.firstByteMs,
       mask: new SecretMask(this.#spellingsOf(secret)),
       hasher,
       providerUrl: provider.url,
@@ -213,6 +214,8 @@ export class ProviderClient {
 class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   readonly #listener: ProviderListener;
   readonly #deadline: NodeJS.Timeout;
+  /** Until a connection is free, undici applies no deadline. */
+  readonly #connection: NodeJS.Timeout | undefined;
   readonly #mask: SecretMask;
   readonly #hasher: ExchangeHasher | undefined;
   readonly #providerUrl: string;
@@ -225,6 +228,8 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     listener: ProviderListener,
     given: {
       readonly totalMs: number;
+      /** How long to wait for a connection; 0 means only `totalMs` applies. */
+      readonly connectionMs: number;
       readonly mask: SecretMask;
       readonly hasher: ExchangeHasher | undefined;
       readonly providerUrl: string;
@@ -236,11 +241,14 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     this.#hasher = given.hasher;
     this.#providerUrl = given.providerUrl;
     this.#onRefused = given.onRefused;
-    this.#deadline = setTimeout(() => this.abort(new DeadlineExceeded()), given.totalMs);
+    const { totalMs, connectionMs } = given;
+    this.#deadline = setTimeout(() => this.abort(new DeadlineExceeded()), totalMs);
+    if (connectionMs > 0) this.#connection = setTimeout(() => this.abort(noConnection()), connectionMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    clearTimeout(this.#connection);
     if (this.#aborted) controller.abort(this.#aborted);
   }
 
@@ -285,7 +293,9 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   abort(reason: Error): void {
     if (this.#done || this.#aborted) return;
     this.#aborted = reason;
-    this.#controller?.abort(reason);
+    if (this.#controller) this.#controller.abort(reason);
+    // It waits for a connection, and is not sent once there is one.
+    else if (this.#finish()) this.#listener.onError(reason);
   }
 
   pause(): void {
@@ -309,6 +319,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     if (this.#done) return false;
     this.#done = true;
     clearTimeout(this.#deadline);
+    clearTimeout(this.#connection);
     this.#hasher?.end();
     return true;
   }
@@ -316,4 +327,11 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
 
 function one(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+function noConnection(): ProviderFailure {
+  return new ProviderFailure("busy", {
+    message: "All connections to the provider are in use.",
+    cause: new Error("no connection in time"),
+  });
 }
