@@ -129,6 +129,13 @@ export function valuesByName(
   return found;
 }
 
+/** The members of an object, in order: the quotes of each name, and the whole member. */
+export function membersOf(object: Buffer): readonly { readonly name: Range; readonly member: Range }[] {
+  const found: { readonly name: Range; readonly member: Range }[] = [];
+  visitMembers(object, bytesOf(object), wholeOf(object), (name, member) => found.push({ name, member }));
+  return found;
+}
+
 /** The ranges of a list's items. */
 export function itemsOf(json: Buffer, within: Range): readonly Range[] {
   const found: Range[] = [];

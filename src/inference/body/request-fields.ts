@@ -18,6 +18,7 @@ import { hasControlCharacterInTurns } from "../../kernel/text/json-text.ts";
 import { pathToLoneSurrogate } from "../../kernel/text/lone-surrogate.ts";
 import { parseMeasured } from "../../kernel/text/safe-json.ts";
 import type { Provider } from "../providers/provider.ts";
+import { changedMembers } from "./changed-members.ts";
 import { ElidedTexts, ElidedTokens, MIN_LONGEST } from "./elided-text.ts";
 import { refuseOtherCase } from "./field-case.ts";
 import { fieldsOf } from "./fields.ts";
@@ -144,18 +145,22 @@ function refuseUnsupported(value: unknown): void {
 }
 
 /**
- * The body for a provider: the client's own bytes if nothing changes, with fields appended if they are only added
- * (numbers keep all their digits), and serialized again only if a field is removed or changed.
+ * The body for a provider: the client's own bytes if nothing changes. Where a field is added, changed or removed, all other
+ * fields keep their bytes, so that numbers keep their digits.
  */
 export function forwardedBody(
   { bytes, fields, elided }: RequestFields,
   added: Readonly<Record<string, unknown>>,
 ): Buffer {
-  const inTheWay = [...EXTENSIONS, ...Object.keys(added)].some((name) => Object.hasOwn(fields, name));
-  if (!inTheWay) return appendFields(bytes, added);
-  const kept = Object.entries(fields).filter(([name]) => !EXTENSIONS.has(name));
-  const written = JSON.stringify({ ...Object.fromEntries(kept), ...added });
-  return elided ? elided.restored(written) : Buffer.from(written);
+  const removed = [...EXTENSIONS].filter((name) => Object.hasOwn(fields, name));
+  if (removed.length === 0 && !Object.keys(added).some((name) => Object.hasOwn(fields, name)))
+    return appendFields(bytes, added);
+  const changes = new Map([...removed.map((name) => [name, undefined] as const), ...Object.entries(added)]);
+  const written = (value: unknown) => {
+    const json = JSON.stringify(value);
+    return elided ? elided.restored(json) : json;
+  };
+  return concatPieces(changedMembers(bytes, changes, written));
 }
 
 /** Inserts fields before the last brace of a non-empty JSON object; all other bytes stay unchanged. */

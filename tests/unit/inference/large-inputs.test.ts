@@ -46,7 +46,7 @@ test.each(INPUTS)("%s are read in short turns, and forwarded unchanged", async (
   });
   expect(turnMs).toBeLessThan(MAX_TURN_MS);
   expect(forwarded.equals(body)).toBe(true);
-  // `verify_tee` is not forwarded: the other members are serialized again.
+  // `verify_tee` is not forwarded.
   const extended = Buffer.from(`{"model":"m","input":${input},"verify_tee":false,"user":"u"}`);
   const edited = embeddingsBody(await readEmbeddingsRequest(extended), { ...provider, upstreamModel: "n" });
   expect(JSON.parse(edited.toString("utf8"))).toEqual({

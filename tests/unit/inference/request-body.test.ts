@@ -105,6 +105,36 @@ describe("a JSON body", () => {
     const steered = Buffer.from('{"n":1,"provider":{"sort":"price"},"verify_tee":true}');
     expect(forwardedBody({ bytes: steered, fields: read(steered) }, {}).toString()).toBe('{"n":1}');
   });
+
+  test("keeps the bytes of all fields but those that are changed or removed", () => {
+    const edited = (json: string, added: Readonly<Record<string, unknown>>) =>
+      forwardedBody({ bytes: Buffer.from(json), fields: read(json) }, added).toString();
+    const tools = '[{"maximum": 9223372036854775807, "minimum":-1E-400}]';
+    expect(edited(`{"model":"a","tools":${tools}}`, { model: "b" })).toBe(`{"model":"b","tools":${tools}}`);
+    expect(edited('{"provider":{},"seed":12345678901234567890 ,"n":1.0}', {})).toBe(
+      '{"seed":12345678901234567890 ,"n":1.0}',
+    );
+    expect(edited('{ "models":["a"], "a,b":"}\\"", "stream_options":null }', { models: undefined, n: 2 })).toBe(
+      '{ "a,b":"}\\"", "stream_options":null ,"n":2}',
+    );
+    expect(edited('{"usa\\u0067e":{"include":true},"\\u006dodel":"a"}', { model: "b" })).toBe('{"model":"b"}');
+    expect(edited('{"provider":null}', {})).toBe("{}");
+  });
+
+  test("has the members that it should have, whatever is changed", () => {
+    const names = ["model", "provider", "max_tokens", "a", "\u00e9", '"', "usage"];
+    const member = fc.constantFrom(...names);
+    const object = fc.dictionary(member, fc.jsonValue(), { minKeys: 1 });
+    const changes = fc.dictionary(member, fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys: 3 });
+    fc.assert(
+      fc.property(object, changes, fc.nat(2), (fields, added, indent) => {
+        const bytes = Buffer.from(JSON.stringify(fields, undefined, indent));
+        const { provider: _, usage: __, ...kept } = fields;
+        const sent = JSON.parse(forwardedBody({ bytes, fields }, added).toString());
+        expect(sent).toEqual(JSON.parse(JSON.stringify({ ...kept, ...added })));
+      }),
+    );
+  });
 });
 
 describe("a form", () => {
