@@ -121,7 +121,9 @@ async function pour(stream: Readable, open: () => Promise<FileTarget>): Promise<
 }
 
 function nameOf(filename: string | undefined): string {
-  const name = (filename ?? "").toWellFormed().replaceAll("\0", "").slice(0, MAX_NAME_LENGTH);
+  const whole = (filename ?? "").toWellFormed().replaceAll("\0", "");
+  // The last unit may be the first half of a character.
+  const name = whole.slice(0, MAX_NAME_LENGTH).replace(/[\ud800-\udbff]$/, "");
   if (name === "") throw malformed("the file has no name", "file");
   return name;
 }

@@ -73,6 +73,17 @@ test("uploads of an unknown size cannot exceed the quota together, and a refused
   expect(await uploadChunked(filled(Math.min(roomBytes, 16 * MIB)))).toBe(200);
 });
 
+test("a long name of a file is cut between characters", async () => {
+  const name = `${"a".repeat(254)}\u{1f30a}`;
+  const form = new FormData();
+  form.set("purpose", "batch");
+  form.set("file", new Blob(["{}"]), name);
+  const { origin } = router();
+  const headers = { authorization: `Bearer ${owner.secret}` };
+  const reply = await fetch(`${origin}/v1/files`, { method: "POST", headers, body: form });
+  expect(await reply.json()).toMatchObject({ filename: "a".repeat(254) });
+});
+
 test("the content of a file that was stored under another secret is refused, and says so", async () => {
   const { id } = await client.upload("text");
   const rowId = readFileId(id);
