@@ -106,8 +106,7 @@ function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number
   )
     throw emptyAnswer("The provider's answer is not a transcription.");
   if (format === "text") return undefined;
-  if (format === "vtt" && !WEBVTT.test(text))
-    throw emptyAnswer("The provider's answer is not WebVTT.");
+  if (format === "vtt" && !WEBVTT.test(text)) throw emptyAnswer("The provider's answer is not WebVTT.");
   const ends = [...text.slice(-MAX_SEARCHED).matchAll(STAMP)].map(
     ([, hours = "0", minutes, seconds, ms]) =>
       Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(ms) / 1_000,

@@ -250,8 +250,7 @@ export class StreamAttempt implements ProviderListener {
       return;
     }
     if (!this.#close()) return;
-    if (!this.#isEnded)
-      this.#lingering = setTimeout(() => this.#exchange?.abort(COMPLETE), LINGER_MS);
+    if (!this.#isEnded) this.#lingering = setTimeout(() => this.#exchange?.abort(COMPLETE), LINGER_MS);
     const metered = this.#reader.meter(this.#options.countInput);
     // Only a whole answer that never waited for the client shows how fast the provider is.
     if (!this.#resumed && !this.#wait.hasBegun) this.#attempt.answered(this.#reader.usage?.outputTokens ?? 0);

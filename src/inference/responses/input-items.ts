@@ -92,8 +92,8 @@ class ItemReader {
     if (role === undefined)
       throw invalidField(`${path}.role`, `must be one of ${[...ROLES.keys()].join(", ")}`);
     const content = chatContent(item.content, `${path}.content`, this.#unsupported);
-    if (role !== "assistant") return this.#add({ role, content });
-    this.#turnBefore("content").contents.push(content);
+    if (role === "assistant") this.#turnBefore("content").contents.push(content);
+    else this.#add({ role, content });
   }
 
   /** Its text, which models need again while they call tools; encrypted reasoning is only readable by its author. */

@@ -114,10 +114,12 @@ describe("a JSON body", () => {
     expect(edited('{"provider":{},"seed":12345678901234567890 ,"n":1.0}', {})).toBe(
       '{"seed":12345678901234567890 ,"n":1.0}',
     );
-    expect(edited('{ "models":["a"], "a,b":"}\\"", "stream_options":null }', { models: undefined, n: 2 })).toBe(
-      '{ "a,b":"}\\"", "stream_options":null ,"n":2}',
+    expect(
+      edited('{ "models":["a"], "a,b":"}\\"", "stream_options":null }', { models: undefined, n: 2 }),
+    ).toBe('{ "a,b":"}\\"", "stream_options":null ,"n":2}');
+    expect(edited('{"usa\\u0067e":{"include":true},"\\u006dodel":"a"}', { model: "b" })).toBe(
+      '{"model":"b"}',
     );
-    expect(edited('{"usa\\u0067e":{"include":true},"\\u006dodel":"a"}', { model: "b" })).toBe('{"model":"b"}');
     expect(edited('{"provider":null}', {})).toBe("{}");
   });
 

@@ -16,7 +16,12 @@ const HEAD = { status: 200, contentType: "text/event-stream", responseKey: undef
 test.each([
   ["breaks within an event", "data: {", new Error("socket hang up"), { kind: "unreachable" }],
   ["exceeds its deadline within an event", "data: {", new DeadlineExceeded(), { kind: "silent" }],
-  ["breaks after an error without a blank line", 'data: {"error":{"code":"rate_limit_exceeded"}}\n', new Error("reset"), { kind: "busy" }],
+  [
+    "breaks after an error without a blank line",
+    'data: {"error":{"code":"rate_limit_exceeded"}}\n',
+    new Error("reset"),
+    { kind: "busy" },
+  ],
   ["breaks after an invalid event", "data: {\n\n", new Error("reset"), { kind: "malformed" }],
 ])("a stream that %s fails by what happened to it", async (_, rest, error, failure) => {
   const { provider, run } = await start();
@@ -64,7 +69,9 @@ test("a client that is behind at the end of an answer is charged what its provid
   client.drain();
   await run;
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = USAGE;
-  expect(bills).toMatchObject([{ outcome: "completed", estimated: false, usage: { inputTokens, outputTokens } }]);
+  expect(bills).toMatchObject([
+    { outcome: "completed", estimated: false, usage: { inputTokens, outputTokens } },
+  ]);
   expect(client.text).toContain("[DONE]");
 });
 

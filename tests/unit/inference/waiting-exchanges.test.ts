@@ -28,7 +28,9 @@ async function openBusy() {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const provider = { address: "0x01", source: "chain", url } as unknown as Provider;
   const ask = (signal: AbortSignal, limits: { totalMs?: number; firstByteMs?: number }) =>
-    gatherAnswer((to) => client.post(provider, "/chat/completions", Buffer.from("{}"), to, limits), { signal });
+    gatherAnswer((to) => client.post(provider, "/chat/completions", Buffer.from("{}"), to, limits), {
+      signal,
+    });
   const first = ask(new AbortController().signal, {}).catch((error: unknown) => error);
   await begun.promise;
   return { ask, first, requests: () => requests };
