@@ -102,6 +102,24 @@ test("an address that is not allowed opens the circuit at once", () => {
   expect(circuit()).toBe("open");
 });
 
+test("a request without a credential, which is not sent, opens the circuit and is no failed request of the provider", () => {
+  const ended: boolean[] = [];
+  const health = new HealthService({
+    clock: { now: () => new Date(0), monotonicMs: () => 0 },
+    coolDownMs: COOL_DOWN_MS,
+    observer: { firstByte() {}, ended: (_, isAnswered) => void ended.push(isAnswered) },
+  });
+  const fail = (status?: number) => {
+    const failure = new ProviderFailure("credential", status === undefined ? {} : { status });
+    health.begin(PROVIDER).fail(failure);
+  };
+  for (let n = 0; n < 3; n++) fail();
+  expect(health.of(PROVIDER)).toMatchObject({ circuit: "open", uptime: undefined });
+  expect(ended).toEqual([]);
+  fail(401);
+  expect([health.of(PROVIDER).uptime, ended]).toEqual([0, [false]]);
+});
+
 test("latency follows the measurements and expires after ten minutes; running requests are counted, and each ends once", () => {
   const { health, pass } = start();
   const trial = health.begin(PROVIDER);

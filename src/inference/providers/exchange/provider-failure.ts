@@ -40,6 +40,11 @@ export class ProviderFailure extends AppError {
     this.upstreamStatus = options.status;
     this.retryAfterMs = options.retryAfterMs;
   }
+
+  /** Whether the router had no credential for the provider, as while the chain cannot be read: nothing was sent. */
+  get lacksCredential(): boolean {
+    return this.kind === "credential" && this.upstreamStatus === undefined;
+  }
 }
 
 /** The failure of an exchange that took the whole time of its request. */

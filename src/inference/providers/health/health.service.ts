@@ -143,7 +143,8 @@ export class HealthService {
       fail: (failure) =>
         end(() => {
           this.#recordFailure(circuit, failure);
-          if (!HARMLESS.has(failure.kind)) this.#dependencies.observer?.ended(provider, false);
+          const isHarmless = HARMLESS.has(failure.kind) || failure.lacksCredential;
+          if (!isHarmless) this.#dependencies.observer?.ended(provider, false);
         }),
       drop: () => end(() => {}),
     };
@@ -229,13 +230,15 @@ export class HealthService {
     circuit.tokensPerSecondAtMs = nowMs;
   }
 
-  #recordFailure(circuit: Circuit, { kind, retryAfterMs }: ProviderFailure): void {
+  #recordFailure(circuit: Circuit, failure: ProviderFailure): void {
+    const { kind, retryAfterMs } = failure;
     const nowMs = this.#dependencies.clock.monotonicMs();
     // A request that was in flight when an operator paused the provider does not end that pause.
     if (retryAfterMs !== undefined)
       circuit.restUntilMs = Math.max(circuit.restUntilMs, nowMs + Math.min(retryAfterMs, MAX_REST_MS));
     if (HARMLESS.has(kind)) return;
-    circuit.uptime = moved(circuit.uptime, 0, UPTIME_WEIGHT);
+    // A request that was not sent opens the circuit, and says nothing about the provider.
+    if (!failure.lacksCredential) circuit.uptime = moved(circuit.uptime, 0, UPTIME_WEIGHT);
     circuit.failures++;
     const atMs = this.#dependencies.clock.now().getTime();
     circuit.lastFailure = { kind, atMs };
