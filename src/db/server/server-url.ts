@@ -71,6 +71,8 @@ export function parseServerUrl(text: string, use: ServerUse = "primary"): Server
   const { url, hosts } = splitHosts(text);
   const parameters = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
+    // Of a password with an unencoded question mark, it would be a part.
+    if (name.includes("@")) throw notEncoded();
     if (!Object.hasOwn(PARAMETERS, name)) throw refuse(name, "is not a supported connection parameter");
     if (parameters.has(name)) throw refuse(name, "is given twice");
     parameters.set(name, value);
@@ -96,16 +98,19 @@ export function sslModeOf(parameters: Parameters): string | undefined {
   return parameters.get("sslmode") ?? (parameters.has("ssl") ? "require" : undefined);
 }
 
-/** `URL` accepts one host: the list is parsed host by host, and the rest with the first of them. */
+/**
+ * `URL` accepts one host: the list is parsed host by host, and the rest with the first of them. An `@` before the
+ * parameters ends the user and the password: a second one, or one in the path, is of a password that is not encoded, whose
+ * parts must become neither a host nor the name of a database. As for libpq, a plus sign is not a space.
+ */
 function splitHosts(text: string): { readonly url: URL; readonly hosts: readonly URL[] } {
-  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(.*)$/s.exec(text);
-  const [, start = "", list = "", rest = ""] = parts ?? [];
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^@/?#]*)((?:[/#][^@?]*)?)((?:\?.*)?)$/s.exec(text);
+  const [, start = "", list = "", path = "", query = ""] = parts ?? [];
   const hosts = list.split(",");
   if (hosts.length > 1 && hosts.some((host) => /^(?::|$)/.test(host))) throw refuse("host");
-  const url = parts && URL.parse(start + hosts[0] + rest);
+  const url = parts && URL.parse(start + hosts[0] + path + query.replaceAll("+", "%2B"));
   const all = hosts.map((host) => URL.parse(`postgres://${host}`));
-  if (!url || url.hash || all.includes(null))
-    throw new StartupError("must be a PostgreSQL URL, with special characters percent-encoded");
+  if (!url || url.hash || all.includes(null)) throw notEncoded();
   return { url, hosts: all.filter((host) => host !== null) };
 }
 
@@ -152,6 +157,11 @@ function decode(name: string, value: string): string {
   } catch (cause) {
     throw new StartupError(`the ${name} must be percent-encoded`, { cause });
   }
+}
+
+/** Without any part of the text, which may have a password anywhere. */
+function notEncoded(): StartupError {
+  return new StartupError("must be a PostgreSQL URL, with special characters percent-encoded");
 }
 
 function refuse(name: string, why = HINTS[name] ?? "has a value that is not supported"): StartupError {

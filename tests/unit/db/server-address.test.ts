@@ -17,6 +17,18 @@ test("every part of the address is used, given in the URL or as a parameter", ()
     ...{ options: "-c work_mem=8MB", connectionTimeoutMillis: 7_000, keepAliveInitialDelayMillis: 30_000 },
   });
   expect(serverAddress("postgres://[::1]/d")).toMatchObject({ host: "::1", port: 5432 });
+  // As for psql and pg_dump, which are given the same address.
+  expect(serverAddress("postgres://h/d?user=me@realm&password=a+b%20c")).toMatchObject({
+    ...{ host: "h", user: "me@realm", password: "a+b c" },
+  });
+});
+
+test("a password with special characters that are not encoded becomes no host, port or database, and is not repeated", () => {
+  for (const password of ["p@12", "12/p", "p@1/2", "12?p", "p@a,p", "12#p"])
+    for (const hosts of ["h", "h:5432,i"])
+      expect(() => serverAddress(`postgres://user:${password}@${hosts}/d`)).toThrow(
+        /^must be a PostgreSQL URL, with special characters percent-encoded$/,
+      );
 });
 
 test("several hosts are tried in the order of the list, each with its port and the checks of its own name", () => {
