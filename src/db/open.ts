@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Options } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
-import type { MikroORM as PostgresOrm } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
 import { StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -15,6 +14,7 @@ import { PostgresSocket } from "./embedded/postgres-socket.ts";
 import { PostgresSupervisor } from "./embedded/postgres-supervisor.ts";
 import { copyTemplate } from "./embedded/template.ts";
 import { entities } from "./entities.ts";
+import { migrate } from "./migrate.ts";
 import { migrations } from "./migrations/index.ts";
 import { noteConnectFailures } from "./server/connect-failures.ts";
 import { ReadPool } from "./server/read-pool.ts";
@@ -55,8 +55,6 @@ type ServerConfig = {
   readonly log?: Logger | undefined;
 };
 
-/** Processes that start at the same time on one server migrate one after another. */
-const MIGRATION_LOCK = 7_260_814_003n;
 /** Deadline to get a connection of the pool, also if all are in use (promises F46). */
 const CONNECT_MS = 4_000;
 /** The same while the process starts: a server that is slow for a moment need not end it. */
@@ -120,7 +118,7 @@ async function openServer(config: ServerConfig, mustExist: boolean): Promise<Dat
     // A pooler may use another name for the database, under which the ORM would look for it and create it.
     orm.config.set("dbName", rows[0]?.name ?? "");
     if (mustExist) await requireTables(pool);
-    await migrate(orm);
+    await migrate(orm, config.log);
     // A connection that breaks while it is idle is removed by the pool itself.
     pool.on("error", () => {});
     noteConnectFailures(pool, config.log);
@@ -168,29 +166,6 @@ function openReads(
       })
     : undefined;
   return new ServerReads({ primary: readsOf(address), watch, replica }, limits);
-}
-
-/**
- * Migrates the schema. The lock belongs to the transaction in which all migrations run: behind a pooler, a session lock
- * would stay with the server's connection, and a second connection may not be available.
- */
-async function migrate({ em, migrator }: PostgresOrm): Promise<void> {
-  // Creates the table of migrations outside the transaction; only one of several processes succeeds.
-  await migrator.getPending().catch((error: unknown) => {
-    if (!isDuplicate(error)) throw error;
-  });
-  await em.fork().transactional(async (tx) => {
-    await tx.execute("set local statement_timeout = 0");
-    await tx.execute("set local lock_timeout = 0");
-    await tx.execute("set local idle_in_transaction_session_timeout = 0");
-    await tx.execute("select pg_advisory_xact_lock(?)", [MIGRATION_LOCK]);
-    await migrator.up({ transaction: tx.getTransactionContext() });
-  });
-}
-
-/** A table or its type that already exists, even if another transaction has just created it. */
-function isDuplicate(error: unknown): boolean {
-  return ["42P07", "42710", "23505"].includes(Object(error).code);
 }
 
 /** Throws for a database in which no process of zerograph was ever started. */
