@@ -1,7 +1,8 @@
 import type { Queries } from "../db/database.ts";
 import { BUDGET_FAULTS, BUDGET_HELD_FAULTS } from "./budgets/tag-budgets.store.ts";
 import { removedBefore } from "./retention/closed-months.store.ts";
-import { ROLLUP_FAULTS, TAG_ROLLUP_FAULTS } from "./usage/usage-rollups.store.ts";
+import { PROVIDER_ROLLUP_FAULTS } from "./usage/provider-usage.store.ts";
+import { NUMBER_FAULTS, ROLLUP_FAULTS, TAG_ROLLUP_FAULTS } from "./usage/usage-rollups.store.ts";
 
 /** An inconsistency of the ledger: what is wrong, and with which transfer, account, deposit or request. */
 export type LedgerFault = { readonly fault: string; readonly subject: string };
@@ -85,9 +86,14 @@ const CHECKS: Readonly<Record<string, string>> = {
         group by api_key_id) r on r.api_key_id = k.id
     where k.reset_period = 'never' and k.used <> coalesce(r.cost, 0)`,
   deposits: `
-    select 'a confirmed deposit is not booked exactly once' as fault, d.id as subject
-    from deposit d left join ledger_entry e on e.transfer_id = 'deposit:' || d.id and e.book = 'deposit'
-    where (d.status = 'confirmed') <> (e.id is not null) or e.amount <> d.amount`,
+    select 'a confirmed deposit is not booked exactly once' as fault, coalesce(d.id, substr(e.transfer_id, 9)) as subject
+    from deposit d
+    full join (select transfer_id, count(*) as bookings, sum(amount) as amount, min(account) as account,
+          max(account) as last_account
+        from ledger_entry where transfer_id like 'deposit:%' and book = 'deposit' group by transfer_id) e
+      on e.transfer_id = 'deposit:' || d.id
+    where d.id is null or (d.status = 'confirmed') <> (e.transfer_id is not null) or e.bookings <> 1
+      or e.amount <> d.amount or e.account <> d.account or e.last_account <> d.account`,
   holds: `
     select 'a finished request has an open hold, or a running one none' as fault, r.id as subject
     from inference_request r join hold h on h.id = r.id
@@ -109,14 +115,19 @@ const CHECKS: Readonly<Record<string, string>> = {
   "costs of requests": `
     select 'the cost of a request is not what its account paid' as fault, r.id as subject
     from inference_request r
-    join (select transfer_id, -sum(amount) as paid from ledger_entry
+    left join (select transfer_id, min(account) as account, max(account) as last_account, -sum(amount) as paid
+          from ledger_entry
           where transfer_id like 'settle:%' and book in ('deposit', 'credit', 'held')
             and created_at >= ${removedBefore("requests")}
           group by transfer_id) e
       on e.transfer_id = 'settle:' || r.id
-    where r.total_cost is distinct from e.paid
-      and coalesce(r.finished_at, 'infinity')::timestamptz(3) >= ${removedBefore("ledger")}`,
+    where (coalesce(r.total_cost, 0) <> coalesce(e.paid, 0) or e.account <> r.account or e.last_account <> r.account
+        or r.deposit_used + r.credit_used <> r.total_cost)
+      and coalesce(r.finished_at, 'infinity')::timestamptz(3)
+        >= greatest(${removedBefore("ledger")}, ${removedBefore("requests")})`,
+  "numbers of requests": NUMBER_FAULTS,
   "sums of usage": ROLLUP_FAULTS,
+  "sums by provider": PROVIDER_ROLLUP_FAULTS,
   "sums of tags": TAG_ROLLUP_FAULTS,
   "budgets of tags": BUDGET_FAULTS,
 };

@@ -72,8 +72,8 @@ const VERIFY = `
       m.account is not null as is_changed
     from verified_account v full join moves m on m.account = v.account
   ), payments as materialized (
-    select p.transfer_id, p.paid, r.id, r.total_cost, r.api_key_id
-    from (select transfer_id, sum(case when from_book in ${OWN} then amount else 0 end)
+    select p.transfer_id, p.account, p.paid, r.id, r.account as payer, r.total_cost, r.api_key_id
+    from (select transfer_id, min(account) as account, sum(case when from_book in ${OWN} then amount else 0 end)
           - sum(case when to_book in ${OWN} then amount else 0 end) as paid
         from fresh where transfer_id like 'settle:%' group by transfer_id) p
     left join inference_request r on r.id = substr(p.transfer_id, 8)
@@ -95,19 +95,21 @@ const VERIFY = `
     select 'a payment has no request', transfer_id from payments where id is null
     union all
     select 'the cost of a request is not what its account paid', id
-      from payments where id is not null and total_cost is distinct from paid
+      from payments where id is not null and (total_cost is distinct from paid or payer <> account)
     union all
     select 'a key without a period was not charged what it used', k.id::text
       from api_key k left join costs c on c.api_key_id = k.id
       where k.reset_period = 'never' and k.used <> coalesce(c.cost, 0)
     union all
-    select 'a deposit is not booked as it was confirmed', d.id
+    select 'a deposit is not booked as it was confirmed', coalesce(d.id, substr(t.transfer_id, 9))
       from deposit d
-      left join ledger_transfer t on t.transfer_id = 'deposit:' || d.id and t.cause = 'deposit'
+      full join (select transfer_id, account, amount from ledger_transfer where cause = 'deposit') t
+        on t.transfer_id = 'deposit:' || d.id
       left join earlier_ledger_entry e on e.transfer_id = 'deposit:' || d.id and e.book = 'deposit'
         and e.account = d.account
-      where (d.status = 'confirmed') <> (t.id is not null or e.id is not null)
-        or coalesce(t.amount, e.amount) <> d.amount
+      where d.id is null or (d.status = 'confirmed') <> (t.transfer_id is not null or e.id is not null)
+        or (t.transfer_id is not null and e.id is not null)
+        or coalesce(t.amount, e.amount) <> d.amount or t.account <> d.account
     union all
     ${HELD_FAULTS}
     union all

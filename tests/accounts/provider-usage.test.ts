@@ -139,7 +139,7 @@ describeDatabases("usage by provider", (kind) => {
       );
       for (const { position, count } of seedAccounts) expect(position).toBe(count);
     } finally {
-      await database.rows("truncate account cascade");
+      await database.rows("truncate account, inference_request cascade");
     }
   });
 
@@ -160,7 +160,7 @@ describeDatabases("usage by provider", (kind) => {
       expect(Number(row?.sum)).toBe(added);
       await requireExact(database, account);
     } finally {
-      await database.rows("truncate account cascade");
+      await database.rows("truncate account, inference_request cascade");
     }
   });
 
@@ -177,7 +177,7 @@ describeDatabases("usage by provider", (kind) => {
       );
       expect(row?.behind).toBe("0");
     } finally {
-      await database.rows("truncate account cascade");
+      await database.rows("truncate account, inference_request cascade");
     }
   });
 

@@ -84,7 +84,7 @@ async function withUsage(
   try {
     await work(await seedUsage(queries, volume));
   } finally {
-    await queries.rows("truncate account cascade");
+    await queries.rows("truncate account, inference_request cascade");
   }
 }
 

@@ -116,7 +116,7 @@ async function withUsage(
     await work(database, seeded, new UsageRollups({ database, log: LOG }));
   } finally {
     // The seeded requests have no entries in the ledger, which is audited.
-    await database.rows("truncate account cascade");
+    await database.rows("truncate account, inference_request cascade");
   }
 }
 

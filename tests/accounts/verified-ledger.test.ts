@@ -191,7 +191,9 @@ describeDatabases("verifying the ledger since the last time", (kind) => {
     const before = await verifiedOf(database);
     onTestFinished(() =>
       // The ledger is audited afterwards.
-      database.rows("truncate account, ledger_transfer, earlier_ledger_entry cascade").then(() => {}),
+      database
+        .rows("truncate account, inference_request, ledger_transfer, earlier_ledger_entry cascade")
+        .then(() => {}),
     );
     await database.rows(damage);
     const found = await ledger.verifyNew();

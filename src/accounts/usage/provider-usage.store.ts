@@ -86,6 +86,40 @@ export async function rollUpProviders(queries: Queries, account: string, limit: 
   return Number(row?.added ?? 0);
 }
 
+/** The sums that are compared with the requests, each with its value of a request `r`. */
+const COMPARED = {
+  requests: "1",
+  cost: "r.total_cost",
+  input_tokens: "r.input_tokens",
+  output_tokens: "r.output_tokens",
+} as const;
+type Compared = keyof typeof COMPARED;
+const compared = Object.keys(COMPARED) as Compared[];
+const sumsOf = (column: (name: Compared) => string) =>
+  compared.map((name) => `coalesce(sum(${column(name)}), 0) as ${name}`).join(", ");
+const storedOf = (grain: "hour" | "day") =>
+  `(select account, ${sumsOf((name) => name)} from usage_provider_rollup where grain = '${grain}' group by account)`;
+
+/**
+ * SQL: accounts whose stored sums by provider are not those of their requests, as `fault` and `subject`. Of the requests
+ * that were removed, those removed before these sums existed are not in them.
+ */
+export const PROVIDER_ROLLUP_FAULTS = `
+  select 'the sums of usage by provider are not those of the requests' as fault, a.address as subject
+  from account a
+  left join usage_provider_rolled p on p.account = a.address
+  cross join lateral (select ${sumsOf((name) => COMPARED[name])} from inference_request r
+    where r.account = a.address and r.usage_number <= p.usage_number) r
+  cross join lateral (select ${sumsOf((name) => `m.${name}`)} from removed_usage m where m.account = a.address) m
+  left join ${storedOf("hour")} h on h.account = a.address
+  left join ${storedOf("day")} d on d.account = a.address
+  where ${compared
+    .flatMap((name) => [
+      `coalesce(h.${name}, 0) not between r.${name} and r.${name} + m.${name}`,
+      `coalesce(d.${name}, 0) <> coalesce(h.${name}, 0)`,
+    ])
+    .join("\n    or ")}`;
+
 /**
  * The `from` clause for sums over requests, as rows `u` with a time `at`, a provider and a bin: as `summed`, of the
  * sums by provider. These sums cannot be filtered by anything else: a filter with another condition throws

@@ -39,6 +39,21 @@ export async function clearRollups(tx: Queries): Promise<void> {
     await tx.rows(`delete from ${table} u where u.account not in (select account from removed_usage)`);
 }
 
+/**
+ * SQL: accounts whose numbers of requests have gaps, or whose stored sums claim requests that do not exist, as `fault`
+ * and `subject`. Requests after a gap are never added to the stored sums.
+ */
+export const NUMBER_FAULTS = `
+  select 'the requests of an account are not numbered without gaps' as fault, a.address as subject
+  from account a
+  left join (select account, count(*) as requests, max(usage_number) as last
+      from inference_request where usage_number is not null group by account) r on r.account = a.address
+  left join (select account, sum(requests) as requests from removed_usage group by account) m on m.account = a.address
+  left join usage_rolled p on p.account = a.address
+  left join usage_provider_rolled q on q.account = a.address
+  where a.usage_count <> coalesce(r.requests, 0) + coalesce(m.requests, 0)
+    or a.usage_count < greatest(r.last, p.usage_number, q.usage_number)`;
+
 /** SQL: accounts whose stored sums are not those of their requests, as `fault` and `subject`. */
 export const ROLLUP_FAULTS = `
   select 'the sums of usage are not those of the requests' as fault, p.account as subject
