@@ -1,11 +1,17 @@
 // @module-tag medium
 import { describe, expect, inject, test } from "vitest";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { RetentionService } from "../../src/accounts/retention/retention.service.ts";
 import { UsageService } from "../../src/accounts/usage/usage.service.ts";
 import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { fillMonth } from "../support/fill-months.ts";
 import { seedAccount } from "../support/seed.ts";
 import { createServerDatabase, openPatiently } from "../support/servers/database.ts";
+import { newFolder } from "../support/servers/process.ts";
 
 describe.skipIf(!inject("postgresUrl"))("a server whose time zone has daylight saving time", () => {
   test("lists the requests of a part of a day that its clocks make an hour shorter", async () => {
@@ -27,6 +33,32 @@ describe.skipIf(!inject("postgresUrl"))("a server whose time zone has daylight s
       const filter = { modelId: "rare", from: new Date("2026-03-08T23:30:00Z") };
       const { rows } = await new UsageService(database.reads).history(seeded.account, filter, { first: 10 });
       expect(rows.map(({ id }) => id)).toEqual([1n]);
+    } finally {
+      await database.close();
+    }
+  });
+
+  test("archives the times of requests and of their evidence in UTC", async () => {
+    const url = await createServerDatabase();
+    const admin = await openPatiently(url, 1);
+    await admin.rows(`alter database ${new URL(url).pathname.slice(1)} set timezone = 'America/New_York'`);
+    await admin.close();
+    const database = await openPatiently(url, 4);
+    try {
+      const folder = newFolder();
+      const seeded = await seedAccount(database, 1_000_000n);
+      await fillMonth(database, "2026-03", { seeded: [seeded], requests: 20 });
+      const log = createLogger("silent");
+      const retention = new RetentionService({
+        ...{ database, log, ledger: new LedgerService(database), rollups: new UsageRollups({ database, log }) },
+        policy: { requestsMonths: 1, ledgerMonths: undefined, folder },
+      });
+      await retention.run(new Date("2026-06-01T00:00:00Z"));
+      const texts = readdirSync(folder).map((name) => gunzipSync(readFileSync(join(folder, name))).toString());
+      const times = texts.join("").match(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-][\d:]+)/g) ?? [];
+      // The evidence of two requests has a time of its own.
+      expect(times.length).toBeGreaterThanOrEqual(20 * 2 + 2);
+      expect(times.filter((time) => !time.endsWith("Z"))).toEqual([]);
     } finally {
       await database.close();
     }

@@ -38,14 +38,33 @@ export type Column = { readonly name: string; readonly sql: string };
 
 /** The columns of a table, whose rows are `row` in SQL, as text that does not depend on the settings of a connection. */
 export async function columnsOf(queries: Queries, table: string, row: string): Promise<readonly Column[]> {
-  const columns = await queries.rows<{ name: string; type: string }>(COLUMNS, [table]);
-  return columns.map(({ name, type }) => ({
+  const columns = await readColumns(queries, table);
+  return columns.map(({ name, isTime }) => ({
     name,
-    sql: type.startsWith("timestamp")
-      ? `to_char(${row}.${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-      : `${row}.${name}::text`,
+    sql: isTime ? timeOf(`${row}.${name}`) : `${row}.${name}::text`,
   }));
 }
+
+/** A column for a whole row of a table, as JSON in which times are those of `columnsOf`; null where there is no row. */
+export async function rowColumn(
+  queries: Queries,
+  { name, table, row }: { readonly name: string; readonly table: string; readonly row: string },
+): Promise<Column> {
+  const times = (await readColumns(queries, table))
+    .filter(({ isTime }) => isTime)
+    .map((column) => `'${column.name}', ${timeOf(`${row}.${column.name}`)}`);
+  return { name, sql: `(to_jsonb(${row}) || jsonb_build_object(${times.join(", ")}))::text` };
+}
+
+async function readColumns(
+  queries: Queries,
+  table: string,
+): Promise<readonly { readonly name: string; readonly isTime: boolean }[]> {
+  const columns = await queries.rows<{ name: string; type: string }>(COLUMNS, [table]);
+  return columns.map(({ name, type }) => ({ name, isTime: type.startsWith("timestamp") }));
+}
+
+const timeOf = (value: string) => `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** SQL for a list of columns. */
 export function selectOf(columns: readonly Column[]): string {

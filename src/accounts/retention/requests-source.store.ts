@@ -5,6 +5,7 @@ import {
   columnsOf,
   countByMonth,
   recordOf,
+  rowColumn,
   selectOf,
 } from "./closing-source.ts";
 
@@ -28,10 +29,11 @@ export const REQUESTS_SOURCE: ClosingSource = {
     return row?.at ? new Date(row.at) : undefined;
   },
   async columns(queries) {
-    const json = (name: string, row: string) => ({ name, sql: `to_jsonb(${row})::text` });
     return [
       ...(await columnsOf(queries, "inference_request", "r")),
-      ...[json("evidence", "e"), json("hold", "h"), json("job", "j")],
+      await rowColumn(queries, { name: "evidence", table: "request_evidence", row: "e" }),
+      await rowColumn(queries, { name: "hold", table: "hold", row: "h" }),
+      await rowColumn(queries, { name: "job", table: "job", row: "j" }),
     ];
   },
   async read(queries, columns, position, before) {
