@@ -1,8 +1,9 @@
 // @module-tag medium
-import { describe, expect, inject, test } from "vitest";
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { RetentionService } from "../../src/accounts/retention/retention.service.ts";
 import { UsageService } from "../../src/accounts/usage/usage.service.ts";
@@ -50,11 +51,18 @@ describe.skipIf(!inject("postgresUrl"))("a server whose time zone has daylight s
       await fillMonth(database, "2026-03", { seeded: [seeded], requests: 20 });
       const log = createLogger("silent");
       const retention = new RetentionService({
-        ...{ database, log, ledger: new LedgerService(database), rollups: new UsageRollups({ database, log }) },
+        ...{
+          database,
+          log,
+          ledger: new LedgerService(database),
+          rollups: new UsageRollups({ database, log }),
+        },
         policy: { requestsMonths: 1, ledgerMonths: undefined, folder },
       });
       await retention.run(new Date("2026-06-01T00:00:00Z"));
-      const texts = readdirSync(folder).map((name) => gunzipSync(readFileSync(join(folder, name))).toString());
+      const texts = readdirSync(folder).map((name) =>
+        gunzipSync(readFileSync(join(folder, name))).toString(),
+      );
       const times = texts.join("").match(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-][\d:]+)/g) ?? [];
       // The evidence of two requests has a time of its own.
       expect(times.length).toBeGreaterThanOrEqual(20 * 2 + 2);

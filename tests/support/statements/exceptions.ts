@@ -219,7 +219,10 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "select 'a running request has neither a hold": ["allotment", "hold", "inference_request"],
       "select 'a payment has no request'": ["inference_request", "ledger_transfer"],
       "select 'the cost of a request is not what its account paid'": ["inference_request", "ledger_entry"],
-      "select 'the requests of an account are not numbered without gaps'": ["inference_request", "removed_usage"],
+      "select 'the requests of an account are not numbered without gaps'": [
+        "inference_request",
+        "removed_usage",
+      ],
       "select 'the sums of usage are not those of the requests'": ["usage_day", "usage_rollup"],
       "select 'the sums of usage by provider are not those of the requests'": ["usage_provider_rollup"],
       "select 'the sums of usage of a tag are not those of its requests'": [
