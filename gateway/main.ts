@@ -69,17 +69,22 @@ await runOrExplain(async () => {
   const endTraces = await startTraces(config, serviceName(role, name), { log, variable: readVariable });
   // Tracing started first, so it stops last.
   if (endTraces) ends.unshift(endTraces);
-  try {
-    await (await load())({ name, config, log, ends, phase: () => phase });
-  } catch (error) {
-    await endNow(ends);
-    throw error;
-  }
-  phase = "serving";
+  // Before the start, which may wait for a migration: the first process of a container has no default end by a signal.
   endGracefully(() => {
     phase = "shutting down";
     return endNow(ends);
   }, log);
+  const isEnding = () => phase === "shutting down";
+  try {
+    await (await load())({ name, config, log, ends, phase: () => phase });
+  } catch (error) {
+    // What a signal has closed fails a start that is in progress.
+    if (isEnding()) return;
+    await endNow(ends);
+    throw error;
+  }
+  if (isEnding()) return endNow(ends);
+  phase = "serving";
   reportReady();
 });
 

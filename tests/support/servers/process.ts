@@ -136,6 +136,12 @@ export async function runProcess(
   return { ...ending, stdout: started.stdout(), stderr: started.stderr() };
 }
 
+/** Starts the product without waiting until it is ready, which it may never be. */
+export async function startUnready(options: ProcessOptions): Promise<RunningProcess> {
+  await untilBuilt(options);
+  return startProcess(options);
+}
+
 /** Waits for the build of this test run. A benchmark has built before. */
 async function untilBuilt({ script }: ProcessOptions): Promise<void> {
   if (script?.endsWith(".ts") || !process.env.VITEST) return;
