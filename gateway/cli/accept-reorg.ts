@@ -1,7 +1,7 @@
 import { databaseOf } from "../../src/app-connections.ts";
 import { NETWORKS } from "../../src/chain/networks.ts";
 import { WatcherAcceptanceService } from "../../src/chain/watcher/watcher-acceptance.service.ts";
-import { readConfig } from "../../src/config.ts";
+import { readPartialConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { readCommandLine } from "./command-line.ts";
 import { runOrExplain } from "./run-or-explain.ts";
@@ -13,7 +13,7 @@ import { runOrExplain } from "./run-or-explain.ts";
  */
 await runOrExplain(async () => {
   const [name = ""] = readCommandLine({ usage: "npm run watcher:accept -- NAME", words: 1 }).words;
-  const config = readConfig();
+  const config = readPartialConfig();
   const { chainId } = NETWORKS[config.NETWORK];
   const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }), { mustExist: true });
   try {

@@ -1,6 +1,6 @@
 import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
 import { databaseOf } from "../../src/app-connections.ts";
-import { readConfig } from "../../src/config.ts";
+import { readPartialConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { readCommandLine } from "./command-line.ts";
@@ -12,7 +12,7 @@ import { runOrExplain } from "./run-or-explain.ts";
  */
 await runOrExplain(async () => {
   readCommandLine({ usage: "npm run usage:rebuild" });
-  const config = readConfig();
+  const config = readPartialConfig();
   const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }), { mustExist: true });
   try {
     const rollups = new UsageRollups({ database, log: createLogger(config.LOG_LEVEL) });

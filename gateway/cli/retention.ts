@@ -2,7 +2,7 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { policyOf, RetentionService } from "../../src/accounts/retention/retention.service.ts";
 import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
 import { databaseOf } from "../../src/app-connections.ts";
-import { readConfig } from "../../src/config.ts";
+import { readPartialConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { StartupError } from "../../src/kernel/errors.ts";
 import { createLogger } from "../../src/kernel/log.ts";
@@ -16,7 +16,7 @@ import { runOrExplain } from "./run-or-explain.ts";
  */
 await runOrExplain(async () => {
   const { flags } = readCommandLine({ usage: "npm run retention [-- --dry-run]", flags: ["--dry-run"] });
-  const config = readConfig();
+  const config = readPartialConfig();
   const policy = policyOf(config);
   if (!policy)
     throw new StartupError(

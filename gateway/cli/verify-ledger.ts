@@ -1,7 +1,7 @@
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { verifyArchives } from "../../src/accounts/retention/archive-check.ts";
 import { databaseOf } from "../../src/app-connections.ts";
-import { type Config, readConfig } from "../../src/config.ts";
+import { type Config, readPartialConfig } from "../../src/config.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { StartupError } from "../../src/kernel/errors.ts";
@@ -19,7 +19,7 @@ await runOrExplain(async () => {
     flags: ["--full", "--archives"],
   });
   // Reads many rows, so the statements have no timeout.
-  const config = readConfig();
+  const config = readPartialConfig();
   const hasArchives = flags.has("--archives");
   const archiveFolder = hasArchives ? archiveFolderOf(config) : undefined;
   const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }), { mustExist: true });

@@ -163,7 +163,8 @@ describe("a start that cannot succeed is refused in one line that names the inva
           runProcess({
             script: `dist/gateway/cli/${name}.js`,
             args,
-            settings: { ...retention, ...settings },
+            // None of them needs the private key of the router's wallet.
+            settings: { NETWORK: "mainnet", ...retention, ...settings },
           }),
         ),
       );
