@@ -1,4 +1,4 @@
-import { type DocumentNode, getOperationAST } from "graphql";
+import { getOperationAST } from "graphql";
 import { Pool } from "undici";
 import { openSocketSubscription } from "../subscriptions/socket-subscription.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type SubgraphResult,
 } from "./engine/subgraph-executor.ts";
 import { httpPost } from "./http-post.ts";
+import { createPeerHealth } from "./peer-health.ts";
 import { RestartRetry } from "./restart-retry.ts";
 import { SubgraphRefused } from "./subgraph-refused.ts";
 
@@ -20,10 +21,12 @@ export type RemoteExecutorOptions<C> = {
   readonly headers: (context: C, text: string) => Readonly<Record<string, string>>;
   /** The parameters that identify the caller of one subscription: every subscription has its own socket. */
   readonly connectionParams: (context: C) => JsonObject;
-  /** The longest that a request, or the opening of a subscription, may take. */
+  /** The longest that the subgraph may be silent: that a request, or the opening of a subscription, may take. */
   readonly timeoutMs?: number;
+  /** The limit for queries, where it is longer, as long as the subgraph's `/healthz` shows that it is only slow. */
+  readonly queryTimeoutMs?: number | undefined;
   /**
-   * The limit for mutations, where it is longer: one that waits for a provider is billed when the answer arrives.
+   * The limit for mutations, where it is longer: what a mutation waits for happens, and may be billed, all the same.
    */
   readonly mutationTimeoutMs?: number | undefined;
   readonly maxAnswerBytes?: number;
@@ -50,7 +53,7 @@ const DEFAULTS = {
 
 /** Sends operations to a subgraph over the network. A response that is not GraphQL counts as a failure. */
 export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): SubgraphExecutor<C> {
-  const { url, headers, connectionParams, mutationTimeoutMs } = options;
+  const { url, headers, connectionParams, queryTimeoutMs, mutationTimeoutMs } = options;
   const { timeoutMs, maxAnswerBytes, maxConnections, pingMs, pongTimeoutMs } = { ...DEFAULTS, ...options };
   const { origin, pathname, search } = new URL(url);
   const pool = new Pool(origin, {
@@ -62,10 +65,11 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
   });
   const restartRetry = new RestartRetry(options.restartMs ?? 0);
   const fixed = { path: pathname + search, maxBytes: maxAnswerBytes };
-  const deadlineOf = (document: DocumentNode) =>
-    mutationTimeoutMs !== undefined && getOperationAST(document)?.operation === "mutation"
-      ? mutationTimeoutMs
-      : timeoutMs;
+  const health = queryTimeoutMs === undefined ? undefined : createPeerHealth(url, timeoutMs);
+  const waitFor = (mutates: boolean) =>
+    mutates
+      ? { timeoutMs: mutationTimeoutMs ?? timeoutMs }
+      : { timeoutMs: queryTimeoutMs ?? timeoutMs, health };
   return {
     isRemote: true,
     async execute({ document, text, variables, context, signal }) {
@@ -76,9 +80,10 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
         accept: "application/json",
       };
       const mutates = getOperationAST(document)?.operation === "mutation";
-      const post = (timeoutMs: number) =>
-        httpPost(pool, { ...fixed, timeoutMs, headers: sent, body, signal });
-      const answer = await restartRetry.reach(post, { timeoutMs: deadlineOf(document), mutates, signal });
+      const { timeoutMs, health: peer } = waitFor(mutates);
+      const post = (leftMs: number) =>
+        httpPost(pool, { ...fixed, timeoutMs: leftMs, headers: sent, body, signal, health: peer });
+      const answer = await restartRetry.reach(post, { timeoutMs, mutates, signal });
       options.answered?.(context, answer.text.length);
       return readResult(answer.text, answer.status);
     },
@@ -93,7 +98,9 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
         pongTimeoutMs,
       });
     },
-    close: () => pool.destroy(),
+    async close() {
+      await Promise.all([pool.destroy(), health?.close()]);
+    },
   };
 }
 

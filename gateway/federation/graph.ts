@@ -71,7 +71,7 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
   const unobserved =
     places.kind === "local"
       ? localExecutors(places.app)
-      : remoteExecutors(places, waitOf(app.config), app.clock);
+      : remoteExecutors(places, deadlinesOf(app.config), app.clock);
   const executors = Object.fromEntries(
     Object.entries(unobserved).map(([name, executor]) => [name, observeExecutor(name, executor)]),
   );
@@ -127,7 +127,7 @@ function localExecutors(app: App): Executors {
   );
 }
 
-/** The subgraph whose mutations wait for providers. */
+/** The subgraph whose mutations return the responses of providers. */
 const INFERENCE = "inference";
 /** Only mutations store their responses, under an `idempotencyKey` of their input: only they pass on the replay key. */
 const MUTATION = /^\s*mutation\b/;
@@ -156,7 +156,7 @@ function waitOf({ PROVIDER_TOTAL_MS, TEE_CHECK_MS }: Config): number {
 
 function remoteExecutors(
   { urls, secret }: Extract<SubgraphPlaces, { kind: "remote" }>,
-  inferenceMs: number,
+  { queryMs, mutationMs }: ReturnType<typeof deadlinesOf>,
   clock: App["clock"],
 ): Executors {
   const identity = ({ principal }: GraphContext) => ({
@@ -177,7 +177,8 @@ function remoteExecutors(
         connectionParams: identity,
         restartMs: RESTART_MS,
         answered: ({ memory }, bytes) => bytes > COUNTED_BYTES && memory?.charge(ANSWER_COPIES * bytes),
-        ...(name === INFERENCE && { mutationTimeoutMs: inferenceMs, maxAnswerBytes: MAX_IMAGES_BYTES }),
+        ...{ queryTimeoutMs: queryMs, mutationTimeoutMs: mutationMs },
+        ...(name === INFERENCE && { maxAnswerBytes: MAX_IMAGES_BYTES }),
       }),
     ]),
   );

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import type { PeerHealth } from "./peer-health.ts";
 
 /** One POST of JSON text. */
 export type HttpPost = {
@@ -9,14 +10,16 @@ export type HttpPost = {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly signal: AbortSignal | undefined;
+  /** Ends the request early if the peer does not answer at all; without it, only the time counts. */
+  readonly health?: PeerHealth | undefined;
 };
 
 /** The response, whatever its status. */
 export type HttpAnswer = { readonly status: number; readonly text: string };
 
 /**
- * Posts and reads the response. Rejects when it is late or too large, when the connection fails and when the signal
- * aborts. `dispatch` is the cheapest API of undici: it creates no stream for the body.
+ * Posts and reads the response. Rejects when it is late or too large, when the connection fails, when the signal aborts
+ * and when the peer is no longer alive. `dispatch` is the cheapest API of undici: it creates no stream for the body.
  */
 export function httpPost(dispatcher: Dispatcher, post: HttpPost): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
@@ -32,6 +35,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #post: HttpPost;
   readonly #settle: Settle;
   readonly #timer: NodeJS.Timeout;
+  #healthTimer: NodeJS.Timeout | undefined;
+  /** When the peer was last known to be alive. */
+  #heardAt = performance.now();
+  #isOver = false;
   readonly #onAbort = () => this.#fail(asError(this.#post.signal?.reason));
   readonly #chunks: Buffer[] = [];
   #sizeBytes = 0;
@@ -44,6 +51,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle;
     const late = () => this.#fail(new Error(`no response within ${post.timeoutMs} ms`));
     this.#timer = setTimeout(late, post.timeoutMs);
+    this.#askLater(post.health);
     if (post.signal?.aborted) this.#onAbort();
     else post.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
@@ -73,6 +81,21 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle.reject(error);
   }
 
+  /** Asks whether the peer is alive when half of the time has passed in which it must show that. */
+  #askLater(health: PeerHealth | undefined, waitMs = (health?.silentMs ?? 0) / 2): void {
+    if (health) this.#healthTimer = setTimeout(() => void this.#ask(health), waitMs);
+  }
+
+  async #ask(health: PeerHealth): Promise<void> {
+    const isAlive = await health.isAlive();
+    if (this.#isOver) return;
+    if (isAlive) this.#heardAt = performance.now();
+    // A process that is being replaced refuses connections, and still answers the requests that it has.
+    const leftMs = Math.ceil(this.#heardAt + health.silentMs - performance.now());
+    if (leftMs <= 0) this.#fail(new Error(`the process was silent for ${health.silentMs} ms`));
+    else this.#askLater(health, Math.min(leftMs, health.silentMs / 2));
+  }
+
   /** Rejects at once: a request that still waits for a connection is aborted when it gets one. */
   #fail(reason: Error): void {
     this.#failure = reason;
@@ -82,7 +105,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #release(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#healthTimer);
     this.#post.signal?.removeEventListener("abort", this.#onAbort);
   }
 }

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { connect, createServer as createTcpServer, type Socket } from "node:net";
 import { buildSchema, parse } from "graphql";
 import { afterEach, expect, test } from "vitest";
@@ -79,6 +79,61 @@ test("a subgraph that answers too late or too much is given up", async () => {
   const long = JSON.stringify({ data: { x: "a".repeat(9 * 1024 * 1024) } });
   const wordy = await respondWith(() => ({ text: long }));
   await expect(wordy.executor.execute(request("{ x }"))).rejects.toThrow("larger than 8388608 bytes");
+});
+
+/** Long enough for a busy machine to answer `/healthz` in half of it. */
+const SILENT_MS = 1_000;
+
+/** A subgraph that answers operations only when they are released, with `/healthz` beside them. */
+async function startSlow(given: { readonly queryTimeoutMs?: number; readonly mutationTimeoutMs?: number }) {
+  const waiting: ServerResponse[] = [];
+  const slow = { isHung: false, asked: 0, waiting };
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.url !== "/healthz") return void waiting.push(outgoing);
+    slow.asked += 1;
+    if (!slow.isHung) outgoing.end("{}");
+  });
+  const executor = createRemoteExecutor<TestContext>({
+    ...{ url: `${await listen(server)}/graphql`, headers: () => ({}), connectionParams: () => ({}) },
+    ...{ timeoutMs: SILENT_MS, ...given },
+  });
+  cleanups.push(() => executor.close());
+  cleanups.push(() => server.closeAllConnections());
+  return { executor, slow };
+}
+
+test("a query waits for a subgraph that is slow and alive, up to its own deadline", async () => {
+  const { executor, slow } = await startSlow({ queryTimeoutMs: 60_000 });
+  const answers = Promise.all([executor.execute(request("{ x }")), executor.execute(request("{ y }"))]);
+  // Longer than it may be silent.
+  await until(() => slow.asked >= 4);
+  for (const response of slow.waiting) response.end(`{"data":{"x":1}}`);
+  expect(await answers).toEqual([{ data: { x: 1 } }, { data: { x: 1 } }]);
+
+  const late = await startSlow({ queryTimeoutMs: 500 });
+  await expect(late.executor.execute(request("{ x }"))).rejects.toThrow("no response within 500 ms");
+});
+
+test("a query is given up when its subgraph is silent, also after it was alive", async () => {
+  const { executor, slow } = await startSlow({ queryTimeoutMs: 60_000 });
+  slow.isHung = true;
+  await expect(executor.execute(request("{ x }"))).rejects.toThrow(`silent for ${SILENT_MS} ms`);
+  slow.isHung = false;
+  const asked = slow.asked;
+  const running = expect(executor.execute(request("{ x }"))).rejects.toThrow(`silent for ${SILENT_MS} ms`);
+  await until(() => slow.asked >= asked + 3);
+  slow.isHung = true;
+  await running;
+});
+
+test("a mutation waits up to its own deadline, as its effect cannot be taken back", async () => {
+  const { executor, slow } = await startSlow({ queryTimeoutMs: SILENT_MS, mutationTimeoutMs: 60_000 });
+  slow.isHung = true;
+  const query = executor.execute(request("{ x }"));
+  const mutation = executor.execute(request("mutation { x }"));
+  await expect(query).rejects.toThrow(/silent for|no response within/);
+  for (const response of slow.waiting) response.end(`{"data":{"x":1}}`);
+  expect(await mutation).toEqual({ data: { x: 1 } });
 });
 
 test("the signal ends a request at once, also one that waits for a connection", async () => {
