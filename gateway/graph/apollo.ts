@@ -207,8 +207,7 @@ async function refusalOf(
   const streamed = refuseSubscription(operation);
   if (streamed) return { errors: [streamed] };
   try {
-    // The HTTP request itself is already counted.
-    await account.take(verdict.requests - 1);
+    await account.takeOperation(verdict.requests);
     return undefined;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -78,8 +78,7 @@ export async function executeFastPath(
   const { variables, requests } = admitted;
   const known = introspection.find(payload, admitted);
   if (known && mediaType) return { text: known, mediaType, cacheControl: hints.of(admitted, principal) };
-  // The HTTP request itself is already counted.
-  await account.take(requests - 1);
+  await account.takeOperation(requests);
   // Large variables took this turn of the event loop to read and weigh, and are coerced again to execute.
   if (Number(headers["content-length"] ?? 0) > LARGE_BYTES) {
     await operationTurns.next(TURN_BYTES, abort.signal);

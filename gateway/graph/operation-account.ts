@@ -20,6 +20,7 @@ export class OperationAccount {
   readonly #services: Services;
   readonly #hop: Hop;
   readonly #reportQuota: (quota: Quota) => void;
+  #hasTakenOperation = false;
 
   /** `reportQuota` receives the caller's remaining quota whenever something is counted. */
   constructor(
@@ -42,6 +43,16 @@ export class OperationAccount {
         requests,
         this.#reportQuota,
       );
+  }
+
+  /**
+   * Counts what the only operation of an HTTP request is counted beyond that request: once, although Apollo Server runs
+   * it again if the fast path cannot answer it. Throws `rate_limit_exceeded`.
+   */
+  async takeOperation(requests: number): Promise<void> {
+    if (this.#hasTakenOperation) return;
+    this.#hasTakenOperation = true;
+    await this.take(requests - 1);
   }
 
   /** Records a use of the credential if the result counts as a success. */

@@ -97,6 +97,18 @@ describe("over HTTP", () => {
     expect((await send("/v1/chat/completions", "192.0.2.1", other.secret, chatBody)).status).toBe(200);
   });
 
+  test("a mutation that the engine refuses is counted once for each of its fields", async () => {
+    const { secret } = await seedAccount(stack().app.database, 0n);
+    const fields = ["a", "b", "c"].map(
+      (key) => `${key}: signOut(input: { everywhere: $all }) { endedSessionCount }`,
+    );
+    const query = `mutation ($all: Boolean = false) { ${fields.join(" ")} }`;
+    const body = JSON.stringify({ query, variables: { all: null } });
+    const reply = await send("/graphql", "192.0.2.9", secret, body);
+    expect(await reply.json()).toMatchObject({ errors: [{ extensions: { code: "invalid_parameter" } }] });
+    expect(reply.headers.get("x-ratelimit-remaining-requests")).toBe("2");
+  });
+
   test("requests without a credential are counted by address, of IPv6 by network", async () => {
     const statuses = async (address: (n: number) => string) => {
       const seen: number[] = [];
