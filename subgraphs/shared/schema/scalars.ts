@@ -80,9 +80,10 @@ export const DateTimeScalar = defineScalar({
     // RFC 3339 allows both letters in lower case.
     const text = given.toUpperCase();
     const date = new Date(text);
-    // A day that its month does not have, as of 2026-02-31, would be read as one of the next month.
+    // A day that its month does not have, as of 2026-02-31, would be read as one of the next month, and 24:00 as 0:00 of
+    // the next day.
     if (
-      !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) ||
+      !/^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) ||
       !isDay(text.slice(0, 10)) ||
       !isStorableTime(date)
     )

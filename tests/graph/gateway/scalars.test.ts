@@ -65,7 +65,9 @@ describe("values from clients", () => {
     [BigIntScalar, 2 ** 53],
     [BigIntScalar, (2n ** 256n).toString()],
     [DateTimeScalar, "2026-01-31"],
-    [DateTimeScalar, "2026-02-31T25:00:00Z"],
+    [DateTimeScalar, "2026-02-31T00:00:00Z"],
+    [DateTimeScalar, "2026-01-31T24:00:00Z"],
+    [DateTimeScalar, "2026-01-31T25:00:00Z"],
   ])("%s refuses %j", (scalar, sent) => {
     expect(codeOf(() => scalar.parseValue(sent))).toBe("invalid_parameter");
   });
