@@ -63,6 +63,25 @@ test(`${QUERIES} generated queries over the product's own graph get the answers 
   expect(joins() / QUERIES).toBeGreaterThan(MIN_JOINS);
 });
 
+test.each([
+  // Every mutation is one subgraph's.
+  ["mutation", 0.02],
+  ["subscription", 0.02],
+] as const)(
+  `${QUERIES} generated operations of the kind %s get the answers of graphql-js, in the same order`,
+  async (operation, joined) => {
+    const { engine, whole, crashes, joins } = await startProductGraph();
+    const refused = await expectEqualAnswers(engine, whole, {
+      queries: QUERIES,
+      options: { ...optionsFor(whole), operation },
+      mayRefuse: /^never$/,
+    });
+    expect(refused).toEqual([]);
+    expect(crashes()).toEqual([]);
+    expect(joins() / QUERIES).toBeGreaterThan(joined);
+  },
+);
+
 test(`${QUERIES} generated queries get the same data in parts as at once`, async () => {
   const { federation, crashes } = await startLibrary();
   const { inParts, failed, refused } = await expectEqualParts(federation.engine, {

@@ -1,10 +1,19 @@
 import fc from "fast-check";
-import { execute, type GraphQLSchema, parse, print, validate } from "graphql";
+import {
+  type ExecutionResult,
+  execute,
+  type GraphQLSchema,
+  parse,
+  print,
+  subscribe,
+  validate,
+} from "graphql";
 import { expect } from "vitest";
 import type { Engine } from "../../../../gateway/federation/engine/engine.ts";
 import type { TestContext } from "./federation.ts";
 import { mergeParts } from "./parts.ts";
 import { inRandomParts } from "./random-parts.ts";
+import type { SyntheticContext } from "./synthetic-values.ts";
 import { type DrawnQuery, type DrawOptions, drawQuery } from "./valid-query.ts";
 
 const NULL_REFUSED = { codes: ["invalid_parameter"], data: undefined };
@@ -41,6 +50,7 @@ export async function expectEqualAnswers(
     // Subgraphs compile what comes again.
     for (const many of [first, again]) {
       expect(many.data, context).toBe(one.data);
+      expect(many.ran, context).toEqual(one.ran);
       expect(many.nulled, context).toEqual(one.nulled);
       // An error of a subgraph explains its nulls: the engine adds none.
       expect(many.messages.filter(isOurs), context).toEqual(one.messages.filter(isOurs));
@@ -63,11 +73,38 @@ function draw(schema: GraphQLSchema, seed: number, options: DrawOptions): DrawnQ
 
 async function answers(engine: Engine<TestContext>, schema: GraphQLSchema, { query, variables }: DrawnQuery) {
   const document = parse(query);
-  const one = await execute({ schema, document, variableValues: variables });
-  const request = { document, variables, context: { user: "fuzz" } };
-  const first = await engine.execute(request);
-  const again = await engine.execute(request);
-  return { one: read(one), first: read(first), again: read(again) };
+  const isSubscription = query.startsWith("subscription");
+  const whole = async (contextValue: object) => {
+    const given = { schema, document, variableValues: variables, contextValue };
+    return isSubscription ? inOne(await subscribe(given)) : execute(given);
+  };
+  const federated = async (context: TestContext) => {
+    const given = { document, variables, context };
+    return isSubscription ? inOne(await engine.subscribe(given)) : engine.execute(given);
+  };
+  return { one: await run(whole), first: await run(federated), again: await run(federated) };
+}
+
+/** Runs an operation, and reads its result and which mutations ran. */
+async function run(answer: (context: TestContext & SyntheticContext) => Promise<ExecutionResult>) {
+  const ran: string[] = [];
+  return { ...read(await answer({ user: "fuzz", ran })), ran };
+}
+
+/** The events of a subscription as one result, in the order of their arrival. */
+async function inOne(opened: ExecutionResult | AsyncIterable<ExecutionResult>): Promise<ExecutionResult> {
+  if (!(Symbol.asyncIterator in opened)) return opened;
+  const data: Record<string, unknown> = {};
+  const errors: Failure[] = [];
+  let number = 0;
+  for await (const event of opened) {
+    const key = `event ${++number}`;
+    const { data: part, errors: failures = [] }: ExecutionResult = JSON.parse(JSON.stringify(event));
+    data[key] = part;
+    for (const { path = [], ...failure } of failures as readonly Failure[])
+      errors.push({ ...failure, path: [key, ...path] });
+  }
+  return { data, errors } as unknown as ExecutionResult;
 }
 
 type Failure = {

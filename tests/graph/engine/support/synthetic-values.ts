@@ -41,11 +41,29 @@ export function resolveSynthetically(schema: GraphQLSchema, model: SyntheticMode
   for (const type of Object.values(schema.getTypeMap())) {
     if (isAbstractType(type)) type.resolveType = (value: SyntheticObject) => value.__typename;
     if (!isObjectType(type) || type.name.startsWith("_")) continue;
-    for (const field of Object.values(type.getFields()))
-      if (!field.name.startsWith("_"))
-        field.resolve = (parent: SyntheticObject | undefined, args: object, _context: unknown, info) =>
-          maker.field(parent, args, info);
+    for (const field of Object.values(type.getFields())) {
+      if (field.name.startsWith("_")) continue;
+      field.resolve = (parent: SyntheticObject | undefined, args: object, context: unknown, info) => {
+        if (type === schema.getMutationType())
+          (context as SyntheticContext).ran.push(`${field.name}${canonical(args)}`);
+        return maker.field(parent, type === schema.getSubscriptionType() ? withoutNull(args) : args, info);
+      };
+      if (type === schema.getSubscriptionType()) field.subscribe = emit;
+    }
   }
+}
+
+/** Engines resume subscriptions by `after`: null is the same as no cursor. */
+function withoutNull(args: { readonly after?: unknown }): object {
+  const { after, ...others } = args;
+  return after === null ? others : args;
+}
+
+/** What resolvers receive: the mutations that ran so far. */
+export type SyntheticContext = { readonly ran: string[] };
+
+async function* emit(): AsyncGenerator<SyntheticObject, void, undefined> {
+  for (const number of [1, 2, 3]) yield { __typename: "Event", identity: `event ${number}` };
 }
 
 /** The entity that a reference with these keys means. */
@@ -78,7 +96,10 @@ class ValueMaker {
   ): unknown {
     if (parent && fieldName in parent) return parent[fieldName];
     const seed = `${parent?.identity ?? ""}/${parentType.name}.${fieldName}${canonical(args)}`;
-    if (number(seed, "fails", FAIL_ONE_IN) === 0) throw new Error(`${parentType.name}.${fieldName} failed`);
+    // Engines also select the cursor of each event.
+    const mayFail = fieldName !== "cursor";
+    if (mayFail && number(seed, "fails", FAIL_ONE_IN) === 0)
+      throw new Error(`${parentType.name}.${fieldName} failed`);
     return this.#value(returnType, seed);
   }
 

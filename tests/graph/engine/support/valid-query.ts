@@ -15,6 +15,7 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  type OperationTypeNode,
 } from "graphql";
 
 /** Draws a number from 0 up to, but not including, `end`. */
@@ -41,6 +42,8 @@ export type DrawOptions = {
   /** Names for some of the variables, such as those that the planner uses too. */
   readonly variableNames?: readonly string[];
   readonly depth?: number;
+  /** A query by default. */
+  readonly operation?: `${OperationTypeNode}`;
   /** The maximum number of fields and fragments of an operation. */
   readonly maxFields?: number;
 };
@@ -91,6 +94,7 @@ class QueryWriter {
   readonly #without: ReadonlySet<string>;
   readonly #variableNames: readonly string[];
   readonly #depth: number;
+  readonly #operation: `${OperationTypeNode}`;
   readonly #variables: Record<string, unknown> = {};
   readonly #definitions: string[] = [];
   readonly #fragments: { readonly name: string; readonly type: string; readonly text: string }[] = [];
@@ -105,17 +109,19 @@ class QueryWriter {
     this.#without = options.without ?? new Set();
     this.#variableNames = options.variableNames ?? [];
     this.#depth = options.depth ?? 5;
+    this.#operation = options.operation ?? "query";
     this.#fieldsLeft = options.maxFields ?? 40;
   }
 
   write(): DrawnQuery {
-    const query = this.#schema.getQueryType();
-    if (!query) throw new Error("the schema has no queries");
-    const set = this.#set(query, this.#depth);
+    const root = this.#schema.getRootType(this.#operation as OperationTypeNode);
+    if (!root) throw new Error(`the schema has no ${this.#operation} type`);
+    const set =
+      this.#operation === "subscription" ? this.#source(root, this.#depth) : this.#set(root, this.#depth);
     const variables = this.#definitions.length > 0 ? `(${this.#definitions.join(", ")})` : "";
     const fragments = this.#fragments.map(({ name, type, text }) => `fragment ${name} on ${type} ${text}`);
     return {
-      query: [`query Q${variables} ${set}`, ...fragments].join("\n"),
+      query: [`${this.#operation} Q${variables} ${set}`, ...fragments].join("\n"),
       variables: this.#variables,
       hasForbiddenNull: this.#hasForbiddenNull,
     };
@@ -126,6 +132,12 @@ class QueryWriter {
     const count = 1 + this.#draw(4);
     for (let part = 0; part < count && this.#fieldsLeft > 0; part++) parts.push(this.#selection(type, depth));
     return `{ ${parts.length > 0 ? parts.join(" ") : "__typename"} }`;
+  }
+
+  /** One unconditional field, at times in a fragment. */
+  #source(type: GraphQLObjectType, depth: number): string {
+    const field = `{ ${this.#field(type, depth, "")} }`;
+    return this.#oneIn(4) ? `{ ... on ${type.name} ${field} }` : field;
   }
 
   #selection(type: GraphQLNamedType, depth: number): string {
@@ -155,7 +167,7 @@ class QueryWriter {
     return `...${name}${this.#condition()}`;
   }
 
-  #field(type: GraphQLObjectType | GraphQLInterfaceType, depth: number): string {
+  #field(type: GraphQLObjectType | GraphQLInterfaceType, depth: number, condition?: string): string {
     const fields = Object.values(type.getFields()).filter(
       (field) =>
         (depth > 1 || isLeafType(getNamedType(field.type))) &&
@@ -170,7 +182,7 @@ class QueryWriter {
     const inner = isLeafType(named) ? "" : ` ${this.#set(named, depth - 1)}`;
     // Equal keys must mean equal fields: every field with arguments has its own alias.
     const alias = field.args.length > 0 || this.#oneIn(4) ? `${this.#alias(type)}: ` : "";
-    return `${alias}${field.name}${given}${this.#condition()}${inner}`;
+    return `${alias}${field.name}${given}${condition ?? this.#condition()}${inner}`;
   }
 
   /** Occasionally the name of another field with a selection, or one that joins use. */
