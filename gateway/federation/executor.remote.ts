@@ -25,10 +25,10 @@ export type RemoteExecutorOptions<C> = {
   readonly timeoutMs?: number;
   /** The limit for queries, where it is longer, as long as the subgraph's `/healthz` shows that it is only slow. */
   readonly queryTimeoutMs?: number | undefined;
-  /**
-   * The limit for mutations, where it is longer: what a mutation waits for happens, and may be billed, all the same.
-   */
+  /** The same for mutations. */
   readonly mutationTimeoutMs?: number | undefined;
+  /** Whether mutations are waited for even if the subgraph is silent: they are billed when they end. */
+  readonly keepsMutations?: boolean;
   readonly maxAnswerBytes?: number;
   /** Called with the size of each response. */
   readonly answered?: (context: C, bytes: number) => void;
@@ -53,7 +53,7 @@ const DEFAULTS = {
 
 /** Sends operations to a subgraph over the network. A response that is not GraphQL counts as a failure. */
 export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): SubgraphExecutor<C> {
-  const { url, headers, connectionParams, queryTimeoutMs, mutationTimeoutMs } = options;
+  const { url, headers, connectionParams, queryTimeoutMs, mutationTimeoutMs, keepsMutations } = options;
   const { timeoutMs, maxAnswerBytes, maxConnections, pingMs, pongTimeoutMs } = { ...DEFAULTS, ...options };
   const { origin, pathname, search } = new URL(url);
   const pool = new Pool(origin, {
@@ -65,11 +65,12 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
   });
   const restartRetry = new RestartRetry(options.restartMs ?? 0);
   const fixed = { path: pathname + search, maxBytes: maxAnswerBytes };
-  const health = queryTimeoutMs === undefined ? undefined : createPeerHealth(url, timeoutMs);
-  const waitFor = (mutates: boolean) =>
-    mutates
-      ? { timeoutMs: mutationTimeoutMs ?? timeoutMs }
-      : { timeoutMs: queryTimeoutMs ?? timeoutMs, health };
+  const isPatient = queryTimeoutMs !== undefined || mutationTimeoutMs !== undefined;
+  const health = isPatient ? createPeerHealth(url, timeoutMs) : undefined;
+  const waitFor = (mutates: boolean) => ({
+    limitMs: (mutates ? mutationTimeoutMs : queryTimeoutMs) ?? timeoutMs,
+    peer: mutates && keepsMutations ? undefined : health,
+  });
   return {
     isRemote: true,
     async execute({ document, text, variables, context, signal }) {
@@ -80,10 +81,10 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
         accept: "application/json",
       };
       const mutates = getOperationAST(document)?.operation === "mutation";
-      const { timeoutMs, health: peer } = waitFor(mutates);
+      const { limitMs, peer } = waitFor(mutates);
       const post = (leftMs: number) =>
         httpPost(pool, { ...fixed, timeoutMs: leftMs, headers: sent, body, signal, health: peer });
-      const answer = await restartRetry.reach(post, { timeoutMs, mutates, signal });
+      const answer = await restartRetry.reach(post, { timeoutMs: limitMs, mutates, signal });
       options.answered?.(context, answer.text.length);
       return readResult(answer.text, answer.status);
     },

@@ -127,7 +127,7 @@ function localExecutors(app: App): Executors {
   );
 }
 
-/** The subgraph whose mutations return the responses of providers. */
+/** The subgraph whose mutations return the responses of providers, and are billed. */
 const INFERENCE = "inference";
 /** Only mutations store their responses, under an `idempotencyKey` of their input: only they pass on the replay key. */
 const MUTATION = /^\s*mutation\b/;
@@ -178,7 +178,7 @@ function remoteExecutors(
         restartMs: RESTART_MS,
         answered: ({ memory }, bytes) => bytes > COUNTED_BYTES && memory?.charge(ANSWER_COPIES * bytes),
         ...{ queryTimeoutMs: queryMs, mutationTimeoutMs: mutationMs },
-        ...(name === INFERENCE && { maxAnswerBytes: MAX_IMAGES_BYTES }),
+        ...(name === INFERENCE && { keepsMutations: true, maxAnswerBytes: MAX_IMAGES_BYTES }),
       }),
     ]),
   );
