@@ -99,6 +99,29 @@ test("a hostile text takes time in proportion to its length", () => {
   }
 });
 
+test("one line of many backticks or spaces takes time in proportion to its length", () => {
+  const LENGTH = 19_900;
+  for (const text of [
+    `a ${"`".repeat(LENGTH)}`,
+    `a ${"`".repeat(LENGTH / 2)}b${"`".repeat(LENGTH / 2 - 1)}`,
+    `a|b\n|-${" ".repeat(LENGTH)}x`,
+    `a|b\n|${"-".repeat(LENGTH)}x`,
+    `a|b\n${"|-   ".repeat(LENGTH / 5)}x`,
+  ]) {
+    const { ms } = timeTurn(() => toBlocks(text));
+    expect(ms, text.slice(0, 12)).toBeLessThan(100);
+  }
+});
+
+test("code is between rows of as many backticks", () => {
+  expect(toBlocks("``a`` `b` ``c`")).toEqual([
+    {
+      kind: "paragraph",
+      parts: [{ kind: "code", text: "a" }, ...words(" "), { kind: "code", text: "b" }, ...words(" ``c`")],
+    },
+  ]);
+});
+
 test("a text that is too long to format is shown as it is", () => {
   const text = "# a\n".repeat(30_000);
   expect(toBlocks(text)).toEqual([{ kind: "code", language: "", text }]);

@@ -23,7 +23,8 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,32})/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
 const ITEM = /^( {0,12})(?:[-*+]|(\d{1,9})[.)])[ \t]+(.*)$/;
 const RULE = /^ {0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
-const DIVIDER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+/** No two spaces of unbounded length follow each other: a line without an end would be divided in every way. */
+const DIVIDER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$/;
 /** More is shown as plain text: a page of that length is not read. */
 const MAX_CHARACTERS = 100_000;
 const MAX_LINES = 4_000;
@@ -136,9 +137,12 @@ function readParagraph(lines: readonly string[], at: number): Read {
   return { block: { kind: "paragraph", parts: toInline(lines.slice(at, end).join("\n")) }, next: end };
 }
 
-/** Marks in pairs, and links. Each pattern excludes its own mark, so that a text is read once. */
+/**
+ * Marks in pairs, and links. Each pattern excludes its own mark, and backticks are read from the first one of a row, so
+ * that a text is read once.
+ */
 const MARKS =
-  /(`+)([^`]+)\1(?!`)|\*\*([^*\n]{1,2000})\*\*|(?<![\w*])\*([^*\s][^*\n]{0,1000})\*(?![\w*])|\[([^[\]\n]{1,500})\]\((https?:\/\/[^\s()<>]{1,2000})\)/g;
+  /(?<!`)(`+)([^`]+)\1(?!`)|\*\*([^*\n]{1,2000})\*\*|(?<![\w*])\*([^*\s][^*\n]{0,1000})\*(?![\w*])|\[([^[\]\n]{1,500})\]\((https?:\/\/[^\s()<>]{1,2000})\)/g;
 
 function toInline(text: string): readonly Inline[] {
   if (text.length > MAX_LINE) return [{ kind: "text", text }];
