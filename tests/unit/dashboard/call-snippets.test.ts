@@ -32,7 +32,8 @@ test.each(TYPES)(
     expect(args).toContain("Authorization: Bearer sk-1");
     const body = args[args.indexOf("-d") + 1];
     if (args.includes("-d")) expect(JSON.parse(body ?? "")).toMatchObject({ model: MODEL });
-    else expect(args).toContain(`model=${MODEL}`);
+    // With -F, a model whose name begins with @ would be read from a file.
+    else expect(args[args.indexOf(`model=${MODEL}`) - 1]).toBe("--form-string");
     for (const { name, code } of snippets) expect(code, name).toContain("sk-1");
   },
 );

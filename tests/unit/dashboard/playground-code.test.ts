@@ -1,6 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { codeOf, toCurl, toPython } from "../../../gateway/dashboard/app/pages/playground/api/code.ts";
+import {
+  codeOf,
+  toCurl,
+  toPython,
+  toTypeScript,
+} from "../../../gateway/dashboard/app/pages/playground/api/code.ts";
 import type { ApiRequest } from "../../../gateway/dashboard/app/pages/playground/api/request.ts";
 
 const ORIGIN = "http://127.0.0.1:1";
@@ -64,6 +69,18 @@ test("a shell passes the fields of a form on as they are, also those that curl w
     "-F",
     'file=@"a \\"b\\"; type=x\'.wav"',
   ]);
+});
+
+test("TypeScript opens the file of a form by its name, whatever that is", () => {
+  for (const fileName of ["a.wav", "$& $1 $$ $' $`.wav"]) {
+    const request: ApiRequest = {
+      path: "/v1/audio/transcriptions",
+      body: { model: "m" },
+      file: { name: "file", fileName },
+      graph: { document: "mutation { a }", variables: {}, isStream: false },
+    };
+    expect(toTypeScript(request, ORIGIN)).toContain(`createReadStream(${JSON.stringify(fileName)})`);
+  }
 });
 
 test("Python reads the values of a program as they are", (context) => {

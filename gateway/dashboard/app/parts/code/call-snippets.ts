@@ -107,7 +107,7 @@ console.log(image.data?.[0]?.b64_json?.slice(0, 40));`,
 function edits(model: string): Kind {
   return {
     path: "/images/edits",
-    form: `-F model=${shell(model)} -F prompt="Make it night" -F image=@picture.png`,
+    form: `${modelField(model)} -F prompt="Make it night" -F image=@picture.png`,
     python: `image = client.images.edit(
     model=${JSON.stringify(model)}, prompt="Make it night", image=open("picture.png", "rb")
 )
@@ -118,7 +118,7 @@ print(image.data[0].b64_json[:40])`,
 function transcriptions(model: string): Kind {
   return {
     path: "/audio/transcriptions",
-    form: `-F model=${shell(model)} -F file=@recording.wav`,
+    form: `${modelField(model)} -F file=@recording.wav`,
     python: `text = client.audio.transcriptions.create(
     model=${JSON.stringify(model)}, file=open("recording.wav", "rb")
 )
@@ -168,6 +168,11 @@ const KINDS: Readonly<Record<string, (model: string) => Kind>> = {
   TEXT_TO_SPEECH: speech,
   RERANK: rankings,
 };
+
+/** With `-F`, curl would read a model whose name begins with @ or < from a file. */
+function modelField(model: string): string {
+  return `--form-string model=${shell(model)}`;
+}
 
 /** A text as one argument of a POSIX shell. */
 function shell(text: string): string {

@@ -103,9 +103,10 @@ export function toTypeScript(request: ApiRequest, origin: string): string {
   const added = Object.keys(extra).map((name) => `${name}: unknown`);
   const type = added.length > 0 ? `${call.type} & { ${added.join("; ")} }` : call.type;
   const text = file
-    ? inJson(body).replace(
+    ? // By a function, as a text would read the $ of a file's name as a pattern.
+      inJson(body).replace(
         /\n}$/,
-        `,\n  "${file.name}": createReadStream(${JSON.stringify(file.fileName)})\n}`,
+        () => `,\n  "${file.name}": createReadStream(${JSON.stringify(file.fileName)})\n}`,
       )
     : inJson(body);
   return [
