@@ -170,3 +170,27 @@ test("of many keys the newest are listed first, found by name and offered as fil
     .getByRole("option", { name: "many 101" })
     .waitFor({ state: "attached" });
 });
+
+test("a key whose expiry has a date without a time is not created, and the field says what is missing", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("expiring");
+  const expires = dialog.getByLabel("Expires");
+  await expires.focus();
+  await page.keyboard.type("12312037");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await dialog.getByText("Enter the whole date and time, or clear the field.").waitFor();
+  expect(await settingsOf("expiring")).toBeUndefined();
+  expect(await expires.evaluate((field) => field === document.activeElement)).toBe(true);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("1030AM");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await dialog.getByText("It is shown only once.").waitFor();
+  expect((await settingsOf("expiring"))?.expires_at).toMatch(/^2037-12-31T/);
+  expect(faults).toEqual([]);
+});

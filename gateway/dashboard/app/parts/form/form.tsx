@@ -1,6 +1,6 @@
 import { zodResolver } from "@hookform/resolvers/zod";
 import { Button, Group, Stack } from "@mantine/core";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { type DefaultValues, type FieldPath, type FieldValues, FormProvider, useForm } from "react-hook-form";
 import type * as z from "zod";
 import { InputRefused, reasonOf } from "../../data/query/graph.ts";
@@ -36,7 +36,10 @@ export function GraphForm<Input extends FieldValues, Output extends object>(prop
   const { schema, defaultValues, send, label, fieldOf, buttons, isCleared = false, children } = props;
   const form = useForm<Input, unknown, Output>({ resolver: zodResolver(schema), defaultValues });
   const { isSubmitting, errors, dirtyFields } = form.formState;
+  const element = useRef<HTMLFormElement>(null);
   const submit = form.handleSubmit(async (values) => {
+    const incomplete = incompleteFields(element.current);
+    if (incomplete.length > 0) return showIncomplete(incomplete);
     try {
       await send(values, changesOf(values, dirtyFields));
       if (isCleared) form.reset(defaultValues);
@@ -44,6 +47,10 @@ export function GraphForm<Input extends FieldValues, Output extends object>(prop
       showError(error);
     }
   });
+  const showIncomplete = (names: readonly string[]) => {
+    for (const [n, name] of names.entries())
+      form.setError(name as FieldPath<Input>, { message: INCOMPLETE }, { shouldFocus: n === 0 });
+  };
   const showError = (error: unknown) => {
     const rest: string[] = [];
     let isFirst = true;
@@ -58,7 +65,7 @@ export function GraphForm<Input extends FieldValues, Output extends object>(prop
   };
   return (
     <FormProvider {...form}>
-      <form onSubmit={submit} noValidate>
+      <form ref={element} onSubmit={submit} noValidate>
         <Stack gap="sm">
           {children}
           {errors.root?.message && <Failure reason={errors.root.message} />}
@@ -71,5 +78,14 @@ export function GraphForm<Input extends FieldValues, Output extends object>(prop
         </Stack>
       </form>
     </FormProvider>
+  );
+}
+
+const INCOMPLETE = "Enter the whole date and time, or clear the field.";
+
+/** The fields of a form whose text the browser cannot read, such as a date without its time: they have no value. */
+function incompleteFields(form: HTMLFormElement | null): readonly string[] {
+  return [...(form?.elements ?? [])].flatMap((field) =>
+    field instanceof HTMLInputElement && field.validity.badInput ? field.name : [],
   );
 }
