@@ -194,3 +194,33 @@ test("a key whose expiry has a date without a time is not created, and the field
   expect((await settingsOf("expiring"))?.expires_at).toMatch(/^2037-12-31T/);
   expect(faults).toEqual([]);
 });
+
+test("without the browser's clipboard, as on plain HTTP, exactly what is named is copied, or the failure is said", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+  await page.reload();
+  const url = `${dashboard().product.origin}/v1`;
+  const search = page.getByRole("dialog", { name: "Search" }).getByRole("combobox");
+  const pasted = async () => {
+    await page.keyboard.press("Control+k");
+    await search.press("Control+v");
+    const text = await search.inputValue();
+    await page.keyboard.press("Escape");
+    return text;
+  };
+  // Another text is selected.
+  await page.getByRole("heading", { level: 1 }).dblclick();
+  await page.getByRole("button", { name: `Copy ${url}` }).click();
+  await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+  expect(await pasted()).toBe(url);
+
+  await page.evaluate("document.execCommand = () => false");
+  const address = await page.getByRole("button", { name: /^Account/ }).innerText();
+  await page.getByRole("button", { name: /^Account/ }).click();
+  await page.getByRole("menuitem", { name: "Copy address" }).click();
+  await page
+    .getByText(new RegExp(`Copying failed. Select it here: ${address.slice(-11, -5)}`, "i"))
+    .waitFor();
+  expect(faults).toEqual([]);
+});

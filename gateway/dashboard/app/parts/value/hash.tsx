@@ -2,7 +2,8 @@ import { ActionIcon, Tooltip } from "@mantine/core";
 import Check from "lucide-react/icons/check";
 import Copy from "lucide-react/icons/copy";
 import { useState } from "react";
-import { copyText } from "../../data/copy.ts";
+import { copyText, notCopied } from "../../data/copy.ts";
+import { toastFailure } from "../../data/toast.ts";
 
 const COPIED_MS = 1_500;
 
@@ -21,7 +22,7 @@ export function Hash({
 }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    if (!(await copyText(of, null))) return;
+    if (!(await copyText(of, null))) return toastFailure(notCopied(of));
     setCopied(true);
     setTimeout(() => setCopied(false), COPIED_MS);
   };

@@ -4,7 +4,7 @@ import Copy from "lucide-react/icons/copy";
 import LogOut from "lucide-react/icons/log-out";
 import Settings from "lucide-react/icons/settings";
 import UserRound from "lucide-react/icons/user-round";
-import { copyText } from "../../data/copy.ts";
+import { copyText, notCopied } from "../../data/copy.ts";
 import { reasonOf } from "../../data/query/graph.ts";
 import { useSession } from "../../data/session/session.tsx";
 import { toastFailure, toastSuccess } from "../../data/toast.ts";
@@ -16,6 +16,7 @@ export function AccountMenu() {
   if (!address) return null;
   const copy = async () => {
     if (await copyText(address, null)) toastSuccess("Copied the address.");
+    else toastFailure(notCopied(address));
   };
   const leave = () => signOut().catch((error: unknown) => toastFailure(reasonOf(error)));
   return (
