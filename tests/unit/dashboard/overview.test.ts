@@ -75,7 +75,8 @@ test("spending is stacked by the most expensive groups, and the rest is one seri
       stats: { requestCount: "1", cost: `${(n + 1) * 1_000_000_000_000_000}` },
     })),
   );
-  const series = spendingOf(buckets, starts, ({ modelId }) => modelId ?? "");
+  const groupOf = ({ modelId }: { readonly modelId: string }) => ({ id: modelId, name: modelId });
+  const series = spendingOf(buckets, starts, groupOf);
   expect(series.map(({ name }) => name)).toEqual([...groups.toReversed().slice(0, MAX_SERIES - 1), "Others"]);
   // 1 + 2 + 3 + 4 thousandths, in each of two hours.
   expect(series.at(-1)).toMatchObject({
@@ -86,7 +87,28 @@ test("spending is stacked by the most expensive groups, and the rest is one seri
   // 1 + 2 + ... + 9 thousandths.
   expect(totalOf(buckets, starts)).toMatchObject({ text: "0.090000", texts: ["0.045000", "0.045000"] });
   expect(totalOf([], starts)).toMatchObject({ text: "0" });
-  const few = spendingOf(buckets.slice(0, 2 * MAX_SERIES), starts, ({ modelId }) => modelId ?? "");
+  const few = spendingOf(buckets.slice(0, 2 * MAX_SERIES), starts, groupOf);
   expect(few.map(({ name }) => name)).not.toContain("Others");
   expect(few).toHaveLength(MAX_SERIES);
+});
+
+test("keys of one name are series of their own, and one that is called as the rest is has another name", () => {
+  const keys = ["demo", "demo", "Others", "a", "b", "c", "d"].map((name, n) => ({
+    id: `key-00000${n}`,
+    name,
+  }));
+  const buckets = keys.map((key, n) => ({
+    key,
+    startsAt: new Date(0).toISOString(),
+    stats: { cost: `${(keys.length - n) * 10 ** 15}` },
+  }));
+  const series = spendingOf(buckets, [0], ({ key }) => key);
+  expect(series.map(({ name, text }) => `${name}: ${text}`)).toEqual([
+    "demo (…000000): 0.007000",
+    "demo (…000001): 0.006000",
+    "Others (…000002): 0.005000",
+    "a: 0.004000",
+    "b: 0.003000",
+    "Others: 0.003000",
+  ]);
 });

@@ -8,7 +8,7 @@ import { Section } from "../../parts/page/page.tsx";
 import { EmptyState, Failure } from "../../parts/page/states.tsx";
 import type { Account, Bucket } from "./overview-query.ts";
 import { type OverviewSearch, type Range, startsOf } from "./overview-range.ts";
-import { spendingOf, totalOf } from "./spending.ts";
+import { type Group, spendingOf, totalOf } from "./spending.ts";
 
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const HOUR = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
@@ -32,9 +32,11 @@ export function SpendCard({ account, range }: { account: Account; range: Range }
   const keys = account.apiKeys?.nodes;
   const series = useMemo(() => {
     const names = new Map(keys?.map(({ keyId, name }) => [keyId, name]));
-    const nameOf = ({ modelId, apiKeyId, providerAddress }: Bucket) =>
-      modelId ?? shortAddress(providerAddress) ?? keyName(apiKeyId, names);
-    return spendingOf(buckets ?? [], starts, nameOf);
+    const groupOf = ({ modelId, apiKeyId, providerAddress }: Bucket): Group => ({
+      id: modelId ?? providerAddress ?? apiKeyId ?? "",
+      name: modelId ?? shortAddress(providerAddress) ?? keyName(apiKeyId, names),
+    });
+    return spendingOf(buckets ?? [], starts, groupOf);
   }, [buckets, keys, starts]);
   const total = useMemo(() => totalOf(buckets ?? [], starts), [buckets, starts]);
   const period = range.period === "HOUR" ? "hour" : "day";
