@@ -5,13 +5,16 @@ import { go, heading, linkOf, useDashboard } from "./signed-in.ts";
 
 const dashboard = useDashboard();
 
-async function chat(): Promise<void> {
+/** Resolves to the id of the request. */
+async function chat(): Promise<string> {
   const response = await fetch(`${dashboard().product.origin}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${dashboard().product.sk}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "devnet-chat", messages: [{ role: "user", content: "The sea?" }] }),
   });
   expect(response.status).toBe(200);
+  return ((await response.json()) as { readonly x_0g_trace: { readonly request_id: string } }).x_0g_trace
+    .request_id;
 }
 
 /** Fails the queries of this name from now on, as without a network. */
@@ -161,4 +164,37 @@ test("a list keeps its rows while it cannot be read again, and follows when it c
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
   expect(await row.count()).toBe(1);
   expect(await page.getByText("The gateway cannot be reached.").count()).toBe(0);
+});
+
+test("the page of a request in progress, or of a file that is being stored, says its end by itself", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const id = await chat();
+  const root = `0x${"ab".repeat(32)}`;
+  const { page } = await dashboard().signedIn();
+  let isOver = false;
+  await page.route("**/graphql", async (route) => {
+    const { operationName } = route.request().postDataJSON();
+    if (operationName === "File") {
+      const stored = { sizeBytes: "300000", segmentCount: "2", submissions: { nodes: [] } };
+      const state = isOver
+        ? { status: "FINALIZED", uploadedSegmentCount: "2" }
+        : { status: "UPLOADING", uploadedSegmentCount: "1" };
+      return route.fulfill({
+        json: { data: { file: { __typename: "StoredFile", root, ...stored, ...state } } },
+      });
+    }
+    if (operationName !== "Request" || isOver) return route.fallback();
+    const response = await route.fetch();
+    const { data } = await response.json();
+    await route.fulfill({ response, json: { data: { request: { ...data.request, status: "RUNNING" } } } });
+  });
+  await page.goto(`${dashboard().product.origin}/dashboard/requests/${id}`);
+  await page.getByText("The request is running.").waitFor();
+  isOver = true;
+  await page.getByText("Completed and charged").waitFor();
+  isOver = false;
+  await page.goto(`${dashboard().product.origin}/dashboard/storage/${root}`);
+  await page.getByText("1 of its 2 segments are stored.").waitFor();
+  isOver = true;
+  await page.getByRole("button", { name: "Download and verify" }).waitFor();
 });

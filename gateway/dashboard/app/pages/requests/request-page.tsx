@@ -1,6 +1,8 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useQuery } from "urql";
 import { milliseconds } from "../../data/durations.ts";
+import { useKept } from "../../data/query/use-kept.ts";
+import { usePolling } from "../../data/query/use-polling.ts";
 import { Breadcrumb } from "../../parts/page/breadcrumb.tsx";
 import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page/page.tsx";
 import { EmptyState, Outcome } from "../../parts/page/states.tsx";
@@ -19,17 +21,24 @@ import "./requests.css";
 const count = (value: number | null) => value?.toLocaleString("en") ?? "–";
 const duration = (value: number | null) => (value === null ? "–" : milliseconds(value));
 
-/** The details of one request. */
+/** How often a request in progress is read again. */
+const EVERY_MS = 2_000;
+
+/** The details of one request; of one in progress, until it has ended. */
 export function RequestPage() {
   const { id } = useParams({ from: "/requests/$id" });
-  const [{ data, error, fetching }, refetch] = useQuery({ query: REQUEST, variables: { id } });
+  const [read, query] = useQuery({ query: REQUEST, variables: { id } });
+  const { error, fetching } = read;
+  const data = useKept(id, { data: read.data, error, fetching });
+  const refetch = () => query({ requestPolicy: "network-only" });
+  usePolling(refetch, data?.request?.status === "RUNNING" ? EVERY_MS : null);
   return (
     <Page title="Request" above={<Breadcrumb list="Requests" to="/requests" id={id} />}>
       <Outcome
         value={data && (data.request ?? null)}
         error={error}
         fetching={fetching}
-        onRetry={() => refetch({ requestPolicy: "network-only" })}
+        onRetry={refetch}
         empty={<EmptyState title="Request not found." />}
       >
         {(row) => (

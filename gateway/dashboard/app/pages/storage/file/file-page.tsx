@@ -3,6 +3,8 @@ import type { ResultOf } from "gql.tada";
 import { useQuery } from "urql";
 import { bytes } from "../../../data/amounts.ts";
 import { graphql } from "../../../data/query/graph.ts";
+import { useKept } from "../../../data/query/use-kept.ts";
+import { usePolling } from "../../../data/query/use-polling.ts";
 import { Page, Section, Stat, Stats } from "../../../parts/page/page.tsx";
 import { EmptyState, Outcome } from "../../../parts/page/states.tsx";
 import type { Column } from "../../../parts/table/column.ts";
@@ -28,15 +30,22 @@ const FILE = graphql(`
 type File = NonNullable<ResultOf<typeof FILE>["file"]>;
 type Submission = NonNullable<File["submissions"]>["nodes"][number];
 
-/** One file: its bytes, its folder if it is one, and its submissions. */
+/** How often a file is read again until all of it is stored. */
+const EVERY_MS = 5_000;
+
+/** One file: its bytes, its folder if it is one, and its submissions. Until all of it is stored, it is read again. */
 export function FilePage() {
   const { root } = useParams({ from: "/storage/$root" });
   const fault = hash32Fault(root, "A root");
-  const [{ data, error, fetching }, query] = useQuery({
+  const [read, query] = useQuery({
     query: FILE,
     variables: { root },
     pause: fault !== undefined,
   });
+  const { error, fetching } = read;
+  const data = useKept(root, { data: read.data, error, fetching });
+  const refetch = () => query({ requestPolicy: "network-only" });
+  usePolling(refetch, data?.file && data.file.status !== "FINALIZED" ? EVERY_MS : null);
   if (fault !== undefined)
     return (
       <Page title="File">
@@ -51,7 +60,7 @@ export function FilePage() {
         value={data && (data.file ?? null)}
         error={error}
         fetching={fetching}
-        onRetry={() => query({ requestPolicy: "network-only" })}
+        onRetry={refetch}
         empty={
           <EmptyState title="No file with this root exists on the chain.">
             <p>It may not be submitted yet, or a digit of the root may be wrong.</p>
