@@ -21,7 +21,7 @@ test("models are searched, filtered and sorted in the address, and a model says 
   await page.getByLabel("Search").fill("devnet-chat ");
   await expect.poll(() => rows.count()).toBe(2);
   const search = () => Object.fromEntries(new URL(page.url()).searchParams);
-  await expect.poll(search).toEqual({ q: "devnet-chat ", sort: "-PRICE" });
+  await expect.poll(search).toEqual({ q: "devnet-chat", sort: "-PRICE" });
   await page.reload();
   await expect.poll(() => rows.count()).toBe(2);
   expect(await page.getByRole("columnheader", { name: "Input / output" }).getAttribute("aria-sort")).toBe(
@@ -40,6 +40,23 @@ test("models are searched, filtered and sorted in the address, and a model says 
   expect(new URL(page.url()).searchParams.get("model")).toBe("devnet-chat");
   await page.goto(`${dashboard().product.origin}/dashboard/models/no%2Fsuch`);
   await page.getByText("No provider offers this model.").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("a search is edited in the middle, and keeps its cursor there", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "Models");
+  const search = page.getByLabel("Search");
+  await search.fill("chat");
+  await page.keyboard.press("Home");
+  for (const digit of "devnet-") {
+    await page.keyboard.type(digit);
+    // Whatever is drawn after each digit.
+    await page.evaluate("new Promise(requestAnimationFrame)");
+  }
+  expect(await search.inputValue()).toBe("devnet-chat");
+  await expect.poll(() => new URL(page.url()).searchParams.get("q")).toBe("devnet-chat");
   expect(faults).toEqual([]);
 });
 

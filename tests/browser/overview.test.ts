@@ -97,6 +97,26 @@ test("spending is divided by model, key and provider, and the range and the divi
   expect(faults).toEqual([]);
 });
 
+test("the days of a range are entered by keyboard, digit by digit", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await page.goto(`${dashboard().product.origin}/dashboard/?range=custom`);
+  const from = page.getByLabel("From, the first day in UTC");
+  await from.focus();
+  for (const digit of "11152020") {
+    await page.keyboard.type(digit);
+    // Whatever is drawn after each digit.
+    await page.evaluate("new Promise(requestAnimationFrame)");
+  }
+  await expect.poll(() => new URL(page.url()).searchParams.get("from")).toBe("2020-11-15");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.type("2");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await expect.poll(() => new URL(page.url()).searchParams.get("from")).toBe("2020-11-02");
+  expect(faults).toEqual([]);
+});
+
 test("a query that fails is said, and tried again", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

@@ -40,6 +40,34 @@ async function chat(n: number, more: object = {}): Promise<string> {
 const rowsOf = (page: Page) => page.getByRole("table").locator("tbody tr.linked");
 const end = (page: Page) => page.getByRole("navigation", { name: "More of the list" }).getByRole("status");
 
+test("a filter that was typed holds when its field is left at once, and a time is entered digit by digit", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "Requests");
+  const inUrl = (name: string) => new URL(page.url()).searchParams.get(name);
+  for (const leave of [() => page.mouse.click(640, 5), () => page.keyboard.press("Escape")]) {
+    await page.getByRole("button", { name: /^More filters/ }).click();
+    const tag = page.getByLabel("Tag", { exact: true });
+    await tag.fill("");
+    await expect.poll(() => inUrl("tag")).toBe(null);
+    await tag.fill("team=odd");
+    await leave();
+    await tag.waitFor({ state: "detached" });
+    await expect.poll(() => inUrl("tag")).toBe("team=odd");
+  }
+
+  await page.goto(`${dashboard().product.origin}/dashboard/requests?range=custom&from=2025-11-15T10:30`);
+  const from = page.getByLabel("From", { exact: true });
+  await from.focus();
+  for (const digit of "01022020") {
+    await page.keyboard.type(digit);
+    // Whatever is drawn after each digit.
+    await page.evaluate("new Promise(requestAnimationFrame)");
+  }
+  await expect.poll(() => inUrl("from")).toBe("2020-01-02T10:30");
+  expect(faults).toEqual([]);
+});
+
 test("the list is filtered and sorted by the server, and a reload shows the same list", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await dashboard().signedIn();

@@ -1,4 +1,4 @@
-import { NativeSelect, TextInput } from "@mantine/core";
+import { NativeSelect } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { CombinedError } from "urql";
@@ -12,6 +12,7 @@ import { Page } from "../../parts/page/page.tsx";
 import { EmptyState, Note } from "../../parts/page/states.tsx";
 import type { Column } from "../../parts/table/column.ts";
 import { DataTable } from "../../parts/table/data-table.tsx";
+import { TypedFilter } from "../../parts/table/typed-filter.tsx";
 import { attestationText, trustText } from "../../parts/value/attestation.ts";
 import { serviceText } from "../../parts/value/service-names.ts";
 import { PricePair } from "../../parts/value/unit-price.tsx";
@@ -97,14 +98,15 @@ function Filters({ search, onChange, models }: FiltersProps) {
   const all = { value: "", label: "All" };
   return (
     <>
-      <TextInput
+      <TypedFilter
         label="Search"
         type="search"
+        size="sm"
         w={220}
         maxLength={100}
-        value={search.q ?? ""}
+        value={search.q}
         placeholder="name, id or description"
-        onChange={({ currentTarget }) => onChange({ q: currentTarget.value || undefined })}
+        onFilter={(q) => onChange({ q })}
       />
       <NativeSelect
         label="Modality"

@@ -1,5 +1,6 @@
-import { Group, SegmentedControl, TextInput } from "@mantine/core";
+import { Group, SegmentedControl } from "@mantine/core";
 import { useFilters } from "../../data/list/use-list.ts";
+import { TypedTime } from "../../parts/table/typed-time.tsx";
 import { dateOf, type OverviewSearch, type Range } from "./overview-range.ts";
 
 const RANGES = [
@@ -19,27 +20,25 @@ export function RangeControls({ range }: { range: Range }) {
         ? { range: "custom", from, to }
         : { range: value as "24h" | "7d" | "30d", from: undefined, to: undefined },
     );
-  // An empty date, as while it is typed, changes nothing.
-  const set = (field: "from" | "to", value: string) => value !== "" && change({ [field]: value });
+  // An empty date changes nothing.
+  const set = (field: "from" | "to") => (value: string | undefined) => value && change({ [field]: value });
   return (
     <Group gap="xs">
       {search.range === "custom" && (
         <>
-          <TextInput
+          <TypedTime
             type="date"
-            size="xs"
             aria-label="From, the first day in UTC"
             max={to}
             value={from}
-            onChange={({ currentTarget }) => set("from", currentTarget.value)}
+            onFilter={set("from")}
           />
-          <TextInput
+          <TypedTime
             type="date"
-            size="xs"
             aria-label="To, the last day in UTC"
             max={dateOf(Date.now())}
             value={to}
-            onChange={({ currentTarget }) => set("to", currentTarget.value)}
+            onFilter={set("to")}
           />
         </>
       )}

@@ -1,9 +1,10 @@
-import { Button, Group, NativeSelect, Popover, Stack, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, Popover, Stack } from "@mantine/core";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import { useQuery } from "urql";
 import { graphql } from "../../data/query/graph.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { TypedFilter } from "../../parts/table/typed-filter.tsx";
+import { TypedTime } from "../../parts/table/typed-time.tsx";
 import { SERVICES } from "../../parts/value/service-names.ts";
 import { inWords } from "../../parts/value/state-badge.tsx";
 import { FILTERS, MORE_FILTERS, RANGES, type RequestSearch, STATUSES, VERDICTS } from "./request-search.ts";
@@ -106,12 +107,11 @@ function Choose({
 
 function CustomRange({ search, onFilter }: Props) {
   const input = (name: "from" | "before", label: string) => (
-    <TextInput
-      size="xs"
+    <TypedTime
       type="datetime-local"
       label={label}
-      value={search[name] ?? ""}
-      onChange={({ currentTarget }) => onFilter({ [name]: currentTarget.value || undefined })}
+      value={search[name]}
+      onFilter={(time) => onFilter({ [name]: time })}
     />
   );
   return (

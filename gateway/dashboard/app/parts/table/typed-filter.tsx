@@ -12,16 +12,10 @@ type Props = Omit<TextInputProps, "value" | "onChange" | "pattern"> & {
   onFilter(text: string | undefined): void;
 };
 
-/** A text that filters a list once its reader pauses, or presses Enter. */
+/** A text that filters a list once its reader pauses, presses Enter, or leaves the field. */
 export function TypedFilter({ value = "", pattern, hint, onFilter, ...rest }: Props) {
   const [text, setText] = useState(value);
   const sent = useRef(value);
-  // A filter that is cleared elsewhere, or by Back.
-  useEffect(() => {
-    if (value === sent.current) return;
-    sent.current = value;
-    setText(value);
-  }, [value]);
   const isValid = text === "" || !pattern || pattern.test(text);
   const send = (next: string) => {
     if (next !== "" && pattern && !pattern.test(next)) return;
@@ -29,6 +23,13 @@ export function TypedFilter({ value = "", pattern, hint, onFilter, ...rest }: Pr
     onFilter(next === "" ? undefined : next);
   };
   const sendSoon = useDebouncedCallback(send, TYPING_MS);
+  // A filter that is cleared elsewhere, or by Back.
+  useEffect(() => {
+    if (value === sent.current) return;
+    sent.current = value;
+    setText(value);
+    sendSoon.cancel();
+  }, [value, sendSoon]);
   return (
     <TextInput
       size="xs"
@@ -41,8 +42,10 @@ export function TypedFilter({ value = "", pattern, hint, onFilter, ...rest }: Pr
         sendSoon(next);
       }}
       onKeyDown={({ key }) => {
-        if (key === "Enter") send(text.trim());
+        if (key === "Enter") sendSoon.flush();
       }}
+      // The field may be gone before the pause is over.
+      onBlur={() => sendSoon.flush()}
     />
   );
 }
