@@ -454,3 +454,22 @@ test("the main job is done by keyboard alone: a file is uploaded, opened, verifi
   const { bytes } = await downloaded(page, () => press("Download and verify"));
   expect(bytes.equals(file.buffer)).toBe(true);
 });
+
+test("a file that is dropped beside the area for files does not replace the page", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  for (const [name, shown] of [
+    ["Storage", ".drop-area"],
+    ["Playground", ".composer"],
+  ] as const) {
+    await go(page, name);
+    await page.locator(shown).waitFor();
+    const isRefused = await page.evaluate<readonly boolean[]>(`["dragover", "drop"].map((type) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["a"], "a.txt"));
+      return !document.querySelector("h1").dispatchEvent(
+        new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    })`);
+    expect(isRefused, name).toEqual([true, true]);
+  }
+});

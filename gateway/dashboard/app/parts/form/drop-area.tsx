@@ -1,4 +1,5 @@
 import { type DragEvent, type ReactNode, useState } from "react";
+import { useStrayDrops } from "./use-stray-drops.ts";
 
 /** Around the field of a file: what is dropped anywhere in it is chosen. */
 export function DropArea({
@@ -12,6 +13,7 @@ export function DropArea({
   children: ReactNode;
 }) {
   const [isOver, setOver] = useState(false);
+  useStrayDrops();
   const over = (event: DragEvent) => {
     event.preventDefault();
     setOver(true);
