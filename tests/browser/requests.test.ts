@@ -110,6 +110,23 @@ test("the list is filtered and sorted by the server, and a reload shows the same
   expect(faults).toEqual([]);
 });
 
+test("rows that cannot be read on are said to be, and are read when that is tried again", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await page.route("**/graphql", async (route) => {
+    const { operationName, variables } = route.request().postDataJSON();
+    if (operationName !== "Requests" || !variables.after) return route.fallback();
+    await route.fulfill({ status: 503, json: { errors: [{ message: "The database is busy." }] } });
+  });
+  await go(page, "Requests");
+  await page.getByRole("button", { name: "Load more" }).click();
+  await page.getByRole("alert").getByText("The database is busy.").waitFor();
+  await page.unroute("**/graphql");
+  await page.getByRole("button", { name: "Load more" }).click();
+  await end(page).getByText(`${MADE} requests`, { exact: true }).waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+});
+
 test("a filter that cannot be is explained at its field, and the list stays", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await dashboard().signedIn();

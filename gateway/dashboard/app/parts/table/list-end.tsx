@@ -1,6 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import type { EndlessList } from "../../data/list/use-endless-list.ts";
+import { reasonOf } from "../../data/query/graph.ts";
 
 /** Below a list that is read on while one scrolls: how much of it is shown, and how to get to the rest. */
 export function ListEnd({
@@ -11,7 +12,7 @@ export function ListEnd({
   what: readonly [one: string, many: string];
 }) {
   const navigate = useNavigate();
-  const { rows, more, rest, total, fetching, liveness } = list;
+  const { rows, more, rest, total, fetching, error, liveness } = list;
   // A list that begins at a cursor after which nothing is left has its start.
   if (!rows || (rows.length === 0 && liveness !== undefined)) return null;
   const go = (after: string | undefined) => {
@@ -28,6 +29,11 @@ export function ListEnd({
           ? `${shown} ${what[rows.length === 1 ? 0 : 1]}`
           : `${shown} of ${total.isEstimate ? "about " : ""}${count} ${what[1]}`}
       </span>
+      {error && !fetching && (
+        <span role="alert" className="bad-text">
+          {reasonOf(error)}
+        </span>
+      )}
       <Group gap="xs">
         {liveness === undefined && (
           <Button size="xs" variant="default" onClick={() => go(undefined)}>
