@@ -46,6 +46,7 @@ test("the last hours and days of a page that is left open move with the clock", 
   const { page } = await dashboard().signedIn();
   await page.clock.install();
   for (const [path, operation, length] of [
+    ["?range=24h", "Overview", "02:00:00"],
     ["tags?range=day", "TagSpend", "02:00:00"],
     ["keys", "KeySpend", "24:00:00"],
   ] as const) {

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { rest } from "../support/clients/rest-client.ts";
-import { heading, useDashboard } from "./signed-in.ts";
+import { go, heading, useDashboard } from "./signed-in.ts";
 
 const dashboard = useDashboard();
 
@@ -114,6 +114,18 @@ test("the days of a range are entered by keyboard, digit by digit", async (conte
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");
   await expect.poll(() => new URL(page.url()).searchParams.get("from")).toBe("2020-11-02");
+  expect(faults).toEqual([]);
+});
+
+test("the balance on the page of deposits follows requests", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "Deposits");
+  const available = figure(page, "Available");
+  await expect.poll(() => available.textContent()).toMatch(/^[1-9]/);
+  const before = await available.textContent();
+  await chat(dashboard().product.sk);
+  await expect.poll(() => available.textContent()).not.toBe(before);
   expect(faults).toEqual([]);
 });
 

@@ -1,8 +1,10 @@
 import { Progress } from "@mantine/core";
-import { useEffect } from "react";
+import { useCallback, useEffect } from "react";
 import { useQuery } from "urql";
+import { useLive } from "../../../../../packages/client/src/react.ts";
 import { type List, useList } from "../../data/list/use-list.ts";
 import { graphql } from "../../data/query/graph.ts";
+import { useRefresh } from "../../data/query/use-refresh.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { Page, Section, Stat, Stats } from "../../parts/page/page.tsx";
 import type { Column } from "../../parts/table/column.ts";
@@ -29,6 +31,9 @@ const DEPOSITS = graphql(`
 const BALANCE = graphql(`
   query DepositBalance { viewer { account { balance { deposit credit available held } } } }
 `);
+const MOVED = graphql(
+  "subscription DepositBalanceMoved($after: Cursor) { balanceChanged(after: $after) { cursor cause } }",
+);
 const SEEN = graphql(
   "subscription DepositsSeen($after: Cursor) { depositChanged(after: $after) { cursor status } }",
 );
@@ -59,10 +64,12 @@ export function DepositsPage() {
 }
 
 function Balance({ of: { rows } }: { of: List<Deposit> }) {
-  // The balance changes with the deposits, so it is queried again whenever they were.
-  const [{ data }, refetch] = useQuery({ query: BALANCE });
+  const [{ data }, query] = useQuery({ query: BALANCE });
+  const refetch = useCallback(() => query({ requestPolicy: "network-only" }), [query]);
+  // With the deposits, and with every request.
+  useLive(MOVED, {}, { onEvent: useRefresh(refetch), keep: 1 });
   useEffect(() => {
-    if (rows) refetch({ requestPolicy: "network-only" });
+    if (rows) refetch();
   }, [rows, refetch]);
   const balance = data?.viewer?.account?.balance;
   return (

@@ -4,6 +4,7 @@ import { useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { loadAgain } from "../../data/query/fetch-again.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
+import { usePeriod } from "../../data/use-period.ts";
 import { Page } from "../../parts/page/page.tsx";
 import { EmptyState, Loading, Outcome } from "../../parts/page/states.tsx";
 import { Hash } from "../../parts/value/hash.tsx";
@@ -22,6 +23,7 @@ const RangeControls = lazy(async () => ({
   default: await loadAgain(async () => (await import("./range-controls.tsx")).RangeControls),
 }));
 
+const HOUR_MS = 3_600_000;
 const WEEK_DAYS = 7;
 const GROUPS = { model: "MODEL", key: "API_KEY", provider: "PROVIDER" } as const;
 /** Sums of an account that has many requests are not queried again for each of them. */
@@ -30,7 +32,7 @@ const REFRESH_MS = 2_000;
 /** The account's balance, spending, speed and failures, and what a new user does first. */
 export function OverviewPage() {
   const search = useSearch({ from: "/" });
-  const range = rangeOf(search, Date.now());
+  const range = rangeOf(search, usePeriod(HOUR_MS));
   const [{ data, error, fetching }, refetch] = useQuery({
     query: OVERVIEW,
     variables: variablesOf(range, search.by ?? "model"),
