@@ -79,3 +79,41 @@ test("the palette finds a model, a key and a document", async (context) => {
   await page.keyboard.press("Escape");
   expect(faults).toEqual([]);
 });
+
+test("a model beyond the first page of the graph is offered and found wherever models are chosen", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  // Every list of models has a second page with one more of each kind.
+  await page.route("**/graphql", async (route) => {
+    const { query, variables } = route.request().postDataJSON();
+    if (!/^query \w+\(\$after: Cursor\) \{\s+models\(/.test(query)) return route.fallback();
+    const postData = { ...route.request().postDataJSON(), variables: { ...variables, after: null } };
+    const response = await route.fetch({ postData });
+    const { data } = await response.json();
+    const { nodes } = data.models;
+    const [chat] = nodes.filter(
+      (model: { serviceType?: string }) => (model.serviceType ?? "CHATBOT") === "CHATBOT",
+    );
+    const second = [{ ...chat, modelId: "far-model", name: "far-model" }];
+    const models = variables.after
+      ? { ...data.models, nodes: second }
+      : { ...data.models, pageInfo: { ...data.models.pageInfo, hasNextPage: true, endCursor: "second" } };
+    await route.fulfill({ response, json: { data: { models } } });
+  });
+  await go(page, "Models");
+  await page.getByRole("link", { name: /^far-model/ }).waitFor();
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.getByRole("dialog").getByRole("checkbox", { name: "far-model" }).waitFor();
+  await page.keyboard.press("Escape");
+  const option = { name: "far-model" };
+  await go(page, "Requests");
+  await page.getByLabel("Model", { exact: true }).getByRole("option", option).waitFor({ state: "attached" });
+  await go(page, "Playground");
+  await page.getByLabel("Model", { exact: true }).getByRole("option", option).waitFor({ state: "attached" });
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("dialog", { name: "Search" });
+  await palette.getByRole("combobox").fill("far-mo");
+  await palette.getByRole("option", option).waitFor();
+  expect(faults).toEqual([]);
+});

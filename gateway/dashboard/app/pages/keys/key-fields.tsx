@@ -1,8 +1,9 @@
 import { Alert } from "@mantine/core";
+import type { ResultOf } from "gql.tada";
 import { useWatch } from "react-hook-form";
-import { useQuery } from "urql";
 import * as z from "zod";
 import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
+import { useWhole } from "../../data/list/use-whole.ts";
 import { graphql } from "../../data/query/graph.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { ChecksField, SelectField, TextField } from "../../parts/form/fields.tsx";
@@ -11,12 +12,18 @@ import { Note } from "../../parts/page/states.tsx";
 import { GuardrailFields, type Guardrails, guardrailsSchema, guardrailValues } from "./guardrail-fields.tsx";
 import { localTime } from "./key-changes.ts";
 
-const CHOICES = graphql(`
-  query KeyChoices {
-    models(first: 100) { nodes { modelId } }
-    providers(first: 100) { nodes { address } }
+const MODELS = graphql(`
+  query KeyModels($after: Cursor) {
+    models(first: 100, after: $after) { nodes { modelId } pageInfo { hasNextPage endCursor } }
   }
 `);
+const PROVIDERS = graphql(`
+  query KeyProviders($after: Cursor) {
+    providers(first: 100, after: $after) { nodes { address } pageInfo { hasNextPage endCursor } }
+  }
+`);
+const EVERY_MODEL = { query: MODELS, pick: ({ models }: ResultOf<typeof MODELS>) => models };
+const EVERY_PROVIDER = { query: PROVIDERS, pick: ({ providers }: ResultOf<typeof PROVIDERS>) => providers };
 
 export const PERIODS = {
   NEVER: "never",
@@ -94,11 +101,10 @@ export function keyValues(given: Key | undefined): z.input<typeof keySchema> {
 /** The fields of a key besides its name. */
 export function KeyFields({ given }: { given: Key | undefined }) {
   const { symbol } = useNetwork();
-  const [{ data }] = useQuery({ query: CHOICES });
-  const models = data?.models?.nodes.map(({ modelId }) => modelId) ?? [];
+  const models = useWhole(EVERY_MODEL).rows?.map(({ modelId }) => modelId) ?? [];
+  const known = useWhole(EVERY_PROVIDER).rows?.map(({ address }) => address) ?? [];
   const limit: string = useWatch({ name: "creditLimit" });
   const listed = [...new Set([...models, ...(given?.allowedModels ?? [])])];
-  const known = data?.providers?.nodes.map(({ address }) => address) ?? [];
   const providers = [...new Set([...known, ...(given?.allowedProviders ?? [])].map(lowerCase))];
   return (
     <>

@@ -1,11 +1,10 @@
 import { NativeSelect } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useState } from "react";
-import type { CombinedError } from "urql";
+import type { ResultOf } from "gql.tada";
+import { useMemo } from "react";
 import { milliseconds } from "../../data/durations.ts";
 import { useFilters } from "../../data/list/use-list.ts";
-import { isUnreachable } from "../../data/query/graph.ts";
-import { useRetryLater } from "../../data/query/use-retry-later.ts";
+import { useWhole } from "../../data/list/use-whole.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { percentText } from "../../parts/chart/health-days.tsx";
 import { Page } from "../../parts/page/page.tsx";
@@ -16,15 +15,18 @@ import { TypedFilter } from "../../parts/table/typed-filter.tsx";
 import { attestationText, trustText } from "../../parts/value/attestation.ts";
 import { serviceText } from "../../parts/value/service-names.ts";
 import { PricePair } from "../../parts/value/unit-price.tsx";
-import { type CatalogueModel, loadModels } from "./models-query.ts";
+import { type CatalogueModel, MODELS } from "./models-query.ts";
 import { healthsOf, latencyOf, modalitiesOf, searchModels, uptimeOf } from "./models-search.ts";
 import type { ModelsSearch } from "./models-url.ts";
 import { TryLink } from "./try-link.tsx";
 
+/** Every model, at most 500. */
+const CATALOGUE = { query: MODELS, pick: ({ models }: ResultOf<typeof MODELS>) => models };
+
 /** The catalogue: what models there are, what they cost, and how well they were answered. */
 export function ModelsPage() {
   const [search, change] = useFilters<ModelsSearch>();
-  const { models, isCut, error, load } = useCatalogue();
+  const { rows: models, isCut, error, load } = useWhole(CATALOGUE);
   const found = useMemo(() => models && searchModels(models, search), [models, search]);
   const { symbol } = useNetwork();
   const columns = useMemo(() => columnsOf(symbol), [symbol]);
@@ -59,26 +61,6 @@ export function ModelsPage() {
       {isCut && <Note>These are the first 500 models. Find others by their id in the URL: /models/ID.</Note>}
     </Page>
   );
-}
-
-/** All models, and how to load them again. */
-function useCatalogue() {
-  const [models, setModels] = useState<readonly CatalogueModel[]>();
-  const [isCut, setCut] = useState(false);
-  const [error, setError] = useState<CombinedError>();
-  const load = useCallback(() => {
-    setError(undefined);
-    loadModels().then(
-      (loaded) => {
-        setModels(loaded.models);
-        setCut(loaded.isCut);
-      },
-      (reason: CombinedError) => setError(reason),
-    );
-  }, []);
-  useEffect(load, [load]);
-  useRetryLater(isUnreachable(error) ? error : undefined, load);
-  return { models, isCut, error, load };
 }
 
 type FiltersProps = {

@@ -1,8 +1,9 @@
 import { Tabs } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import type { ResultOf } from "gql.tada";
 import type { ReactNode } from "react";
-import { useQuery } from "urql";
 import { useFilters } from "../../data/list/use-list.ts";
+import { useWhole } from "../../data/list/use-whole.ts";
 import { graphql } from "../../data/query/graph.ts";
 import { useSession } from "../../data/session/session.tsx";
 import { Page } from "../../parts/page/page.tsx";
@@ -19,16 +20,18 @@ import { Transcription } from "./tabs/transcription.tsx";
 import "./playground.css";
 
 const MODELS = graphql(`
-  query PlaygroundModels {
-    models(first: 100) {
+  query PlaygroundModels($after: Cursor) {
+    models(first: 100, after: $after) {
       nodes {
         modelId serviceType
         profile { inputModalities supportedParameters }
         providers { address trustMode }
       }
+      pageInfo { hasNextPage endCursor }
     }
   }
 `);
+const EVERY_MODEL = { query: MODELS, pick: ({ models }: ResultOf<typeof MODELS>) => models };
 const route = getRouteApi("/playground");
 
 type Model = PlaygroundModel & { readonly serviceType: string };
@@ -95,7 +98,7 @@ export function PlaygroundPage() {
   const { address } = useSession();
   const { tab: chosen = "chat" } = route.useSearch();
   const [, filter] = useFilters<{ tab?: string | undefined }>();
-  const [{ data, error, fetching }, refetch] = useQuery({ query: MODELS });
+  const { rows, error, load } = useWhole(EVERY_MODEL);
   if (!address) return null;
   return (
     <Page
@@ -115,10 +118,10 @@ export function PlaygroundPage() {
           {TABS.map(({ tab, serviceType, show }) => (
             <Tabs.Panel key={tab} value={tab} className="playground-panel">
               <Outcome
-                value={data?.models?.nodes}
+                value={rows}
                 error={error}
-                fetching={fetching}
-                onRetry={() => refetch({ requestPolicy: "network-only" })}
+                fetching={!rows}
+                onRetry={load}
                 empty={<EmptyState title="No provider offers a model at the moment." />}
               >
                 {(models) =>

@@ -1,6 +1,8 @@
 import { Button, Group, NativeSelect, Popover, Stack } from "@mantine/core";
+import type { ResultOf } from "gql.tada";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import { useQuery } from "urql";
+import { useWhole } from "../../data/list/use-whole.ts";
 import { graphql } from "../../data/query/graph.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { TypedFilter } from "../../parts/table/typed-filter.tsx";
@@ -11,10 +13,16 @@ import { FILTERS, MORE_FILTERS, RANGES, type RequestSearch, STATUSES, VERDICTS }
 
 const CHOICES = graphql(`
   query RequestChoices {
-    models(first: 100) { nodes { modelId } }
     viewer { account { apiKeys(last: 100) { nodes { id name } } } }
   }
 `);
+
+const MODELS = graphql(`
+  query RequestModels($after: Cursor) {
+    models(first: 100, after: $after) { nodes { modelId } pageInfo { hasNextPage endCursor } }
+  }
+`);
+const EVERY_MODEL = { query: MODELS, pick: ({ models }: ResultOf<typeof MODELS>) => models };
 
 type Props = {
   readonly search: RequestSearch;
@@ -25,7 +33,8 @@ type Choice = { readonly value: string; readonly label: string };
 /** The filters of the list: the usual ones, and the others behind a button. Each is part of the URL. */
 export function RequestFilters({ search, onFilter }: Props) {
   const [{ data }] = useQuery({ query: CHOICES, requestPolicy: "cache-first" });
-  const models = data?.models?.nodes.map(({ modelId }) => ({ value: modelId, label: modelId })) ?? [];
+  const ids = new Set(useWhole(EVERY_MODEL).rows?.map(({ modelId }) => modelId));
+  const models = [...ids].map((id) => ({ value: id, label: id }));
   const newestKeys = data?.viewer?.account?.apiKeys?.nodes.toReversed() ?? [];
   const keys = newestKeys.map(({ id, name }) => ({ value: id, label: name }));
   const isFiltered = FILTERS.some((name) => search[name] !== undefined);
