@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { requireAccessible } from "../support/clients/browser.ts";
+import { rest } from "../support/clients/rest-client.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { startReceiver, verify } from "../support/webhooks/receiver.ts";
 import { go, heading, useDashboard } from "./signed-in.ts";
@@ -284,5 +285,24 @@ test("a webhook's events are delivered again from a cursor, and a new secret sig
   const last = receiver.received.at(-1);
   if (last) verify(last, secret);
   await requireAccessible(page, "webhook-rotated");
+  expect(faults).toEqual([]);
+});
+
+test("a tag whose budget is on another page of the budgets is not offered a second one", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { origin, mk } = dashboard().product;
+  for (const value of ["oldest", ...Array.from({ length: 20 }, (_, n) => `n${n}`)]) {
+    const body = { name: "page", value, credit_limit: "1", reset_period: "daily" };
+    expect((await rest(origin, "/v1/tag-budgets", mk, { body })).status).toBe(201);
+  }
+  await chat("page=oldest");
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "Tags and budgets");
+  const row = page
+    .getByRole("region", { name: /^Spend by tag/ })
+    .getByRole("row")
+    .filter({ hasText: "oldest" });
+  await row.getByText("has a budget").waitFor();
+  expect(await row.getByRole("button").count()).toBe(0);
   expect(faults).toEqual([]);
 });

@@ -15,6 +15,17 @@ export const BUDGETS = graphql(`
   }
 `);
 
+/** The tags that have a budget, by pages. */
+export const LIMITED_TAGS = graphql(`
+  query LimitedTags($after: Cursor) {
+    viewer {
+      account {
+        tagBudgets(first: 100, after: $after) { nodes { tag { name value } } pageInfo { hasNextPage endCursor } }
+      }
+    }
+  }
+`);
+
 /** What the requests with each tag cost, the most expensive first. */
 export const SPEND = graphql(`
   query TagSpend($from: DateTime, $name: String) {

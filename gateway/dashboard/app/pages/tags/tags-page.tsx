@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect } from "@mantine/core";
+import { Button, NativeSelect } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import Plus from "lucide-react/icons/plus";
 import { useMemo, useState } from "react";
@@ -9,7 +9,6 @@ import { useFilters, useList } from "../../data/list/use-list.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { usePeriod } from "../../data/use-period.ts";
-import { percentOf, SpendBar } from "../../parts/chart/spend-bar.tsx";
 import { CodeSnippet } from "../../parts/code/code-snippet.tsx";
 import { Page, Section } from "../../parts/page/page.tsx";
 import { EmptyState, Note } from "../../parts/page/states.tsx";
@@ -18,11 +17,13 @@ import { DataTable } from "../../parts/table/data-table.tsx";
 import { ListTable } from "../../parts/table/list-table.tsx";
 import { TypedFilter } from "../../parts/table/typed-filter.tsx";
 import { Amount } from "../../parts/value/amount.tsx";
-import { Live, Pill } from "../../parts/value/state-badge.tsx";
-import { BudgetDialogs, type OpenBudget, PERIODS } from "./budget-dialogs.tsx";
+import { Live } from "../../parts/value/state-badge.tsx";
+import { budgetColumns } from "./budget-columns.tsx";
+import { BudgetDialogs, type OpenBudget } from "./budget-dialogs.tsx";
 import { type SpendRow, shareText, spendRows, textOf } from "./spend-rows.ts";
-import { BUDGETS, type Budget, SPEND, SPEND_MOVED } from "./tag-queries.ts";
+import { BUDGETS, SPEND, SPEND_MOVED } from "./tag-queries.ts";
 import { tagSnippets } from "./tag-snippets.ts";
+import { useLimitedTags } from "./use-limited-tags.ts";
 
 type Search = { range?: "day" | "week" | "all" | undefined; name?: string | undefined };
 
@@ -45,12 +46,17 @@ export function TagsPage() {
     isLocal: true,
     isOldestFirst: true,
   });
+  const limited = useLimitedTags(budgets.rows);
   const [open, setOpen] = useState<OpenBudget>();
   const refreshSpend = () => query({ requestPolicy: "network-only" });
   const refresh = useRefresh(() => {
     refreshSpend();
     budgets.refetch();
   });
+  const refetchBudgets = () => {
+    budgets.refetch();
+    limited.load();
+  };
   const liveness = useLive(SPEND_MOVED, {}, { onEvent: refresh, keep: 1 });
   const { symbol } = useNetwork();
   const usage = spend.data?.viewer?.account?.usage;
@@ -58,8 +64,8 @@ export function TagsPage() {
   const spends = useMemo(() => usage?.tags && spendRows(usage.tags, total, name), [usage, total, name]);
   const columns = useMemo(() => budgetColumns(setOpen, symbol), [symbol]);
   const spendColumns = useMemo(
-    () => spendColumnsOf(setOpen, { budgets: budgets.rows, total: total?.cost, symbol }),
-    [budgets.rows, total, symbol],
+    () => spendColumnsOf(setOpen, { limited: limited.tags, total: total?.cost, symbol }),
+    [limited.tags, total, symbol],
   );
   return (
     <Page
@@ -137,92 +143,24 @@ export function TagsPage() {
         <CodeSnippet label="A request with tags" snippets={tagSnippets(location.origin)} />
         <Note>Tags are stored with the request and listed with it: put no secrets in them.</Note>
       </Section>
-      <BudgetDialogs open={open} onClose={() => setOpen(undefined)} onDone={budgets.refetch} />
+      <BudgetDialogs open={open} onClose={() => setOpen(undefined)} onDone={refetchBudgets} />
     </Page>
   );
-}
-
-function budgetColumns(onOpen: (open: OpenBudget) => void, symbol: string): readonly Column<Budget>[] {
-  return [
-    { id: "tag", name: "Tag", cell: ({ tag }) => <code className="user-text">{textOf(tag)}</code> },
-    {
-      id: "share",
-      name: "Used",
-      cell: (budget) => (
-        <SpendBar
-          of={{ used: budget.used, held: budget.held, limit: budget.creditLimit }}
-          what={textOf(budget.tag)}
-        />
-      ),
-    },
-    { id: "state", name: "State", cell: (budget) => <Reached of={budget} /> },
-    {
-      id: "used",
-      name: `Spent, ${symbol}`,
-      isNumber: true,
-      cell: ({ used }) => <Amount neuron={used} isCell />,
-    },
-    {
-      id: "held",
-      name: `Held, ${symbol}`,
-      isNumber: true,
-      cell: ({ held }) => <Amount neuron={held} isCell />,
-    },
-    {
-      id: "limit",
-      name: `Budget, ${symbol}`,
-      isNumber: true,
-      cell: ({ creditLimit }) => <Amount neuron={creditLimit} places={2} isCell />,
-    },
-    { id: "period", name: "Resets", cell: ({ resetPeriod }) => PERIODS[resetPeriod] },
-    {
-      id: "actions",
-      name: "",
-      cell: (budget) => (
-        <Group gap={6} justify="flex-end" wrap="nowrap">
-          <Button
-            size="compact-sm"
-            variant="default"
-            onClick={() => onOpen({ kind: "edit", budget })}
-            aria-label={`Edit ${textOf(budget.tag)}`}
-          >
-            Edit
-          </Button>
-          <Button
-            size="compact-sm"
-            variant="subtle"
-            color="red"
-            onClick={() => onOpen({ kind: "delete", budget })}
-            aria-label={`Delete ${textOf(budget.tag)}`}
-          >
-            Delete
-          </Button>
-        </Group>
-      ),
-    },
-  ];
-}
-
-function Reached({ of: { used, creditLimit } }: { of: Budget }) {
-  const percent = percentOf(used, creditLimit);
-  if (percent >= 100) return <Pill tone="bad">used up</Pill>;
-  if (percent >= 80) return <Pill tone="busy">80% used</Pill>;
-  return <Pill tone="good">within budget</Pill>;
 }
 
 function spendColumnsOf(
   onOpen: (open: OpenBudget) => void,
   {
-    budgets,
+    limited,
     total,
     symbol,
   }: {
-    readonly budgets: readonly Budget[] | undefined;
+    /** The tags that have a budget; undefined while they are loaded. */
+    readonly limited: ReadonlySet<string> | undefined;
     readonly total: string | undefined;
     readonly symbol: string;
   },
 ): readonly Column<SpendRow>[] {
-  const limited = new Set(budgets?.map(({ tag }) => textOf(tag)));
   const number = (text: string) => BigInt(text).toLocaleString("en");
   return [
     {
@@ -281,7 +219,7 @@ function spendColumnsOf(
       id: "actions",
       name: "",
       cell: ({ tag }) =>
-        tag === undefined ? null : limited.has(textOf(tag)) ? (
+        tag === undefined || !limited ? null : limited.has(textOf(tag)) ? (
           <span className="quiet">has a budget</span>
         ) : (
           <Button
