@@ -6,7 +6,7 @@ import type { Queries } from "../../src/db/database.ts";
 import { ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
 import { ImageFilesRunner } from "../../src/inference/images/image-files.runner.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { startRpcProxy } from "../support/chain/rpc-proxy.ts";
+import { startRpcProxy, type Verdict } from "../support/chain/rpc-proxy.ts";
 import { rest } from "../support/clients/rest-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
@@ -92,7 +92,7 @@ test("a process that stops until its lease has expired, while it signs, does not
   const [stopped, other] = [await startRpcProxy(rpcUrl), await startRpcProxy(rpcUrl)];
   const pause = Promise.withResolvers<void>();
   const isPaused = Promise.withResolvers<void>();
-  stopped.judge = async ({ method }) => {
+  stopped.judge = async ({ method }): Promise<Verdict> => {
     if (method !== "eth_estimateGas") return "pass";
     isPaused.resolve();
     await pause.promise;
