@@ -1,5 +1,5 @@
 import type { MemoryLease } from "../../load/memory-budget.ts";
-import type { ProviderHead, ProviderListener } from "../providers/exchange/provider.client.ts";
+import type { ProviderHead, ProviderListener } from "../providers/exchange/provider-exchange.ts";
 import { MAX_CACHED_BYTES } from "./cache-request.ts";
 
 /**

@@ -2,7 +2,7 @@ import type {
   ProviderExchange,
   ProviderHead,
   ProviderListener,
-} from "../providers/exchange/provider.client.ts";
+} from "../providers/exchange/provider-exchange.ts";
 import type { CachedAnswer } from "./cache-request.ts";
 
 /** What is passed on in one turn of the event loop: its events take about a millisecond. */

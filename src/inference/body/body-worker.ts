@@ -26,7 +26,7 @@ import {
   readImages,
 } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
-import type { ProviderHead } from "../providers/exchange/provider.client.ts";
+import type { ProviderHead } from "../providers/exchange/provider-exchange.ts";
 import { responseOfChat, type WholeResponse } from "../responses/response-answer.ts";
 import type { Edit } from "./json-member.ts";
 import { outlineOf, parseAnswerJson, parseJson } from "./outline.ts";

@@ -1,6 +1,6 @@
 import type { AppError } from "../../kernel/errors.ts";
-import type { ProviderHead } from "../providers/exchange/provider.client.ts";
 import { refusalOf, statedFailure } from "../providers/exchange/provider-answer.ts";
+import type { ProviderHead } from "../providers/exchange/provider-exchange.ts";
 import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 
 const MAX_BYTES = 65_536;

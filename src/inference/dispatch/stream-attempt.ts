@@ -4,12 +4,12 @@ import { currentContext, runFor } from "../../kernel/tracing.ts";
 import type { Ending } from "../billing/ending.ts";
 import type { Trace } from "../billing/trace.ts";
 import { differs, ResumeMatcher } from "../chat/delivered-text.ts";
+import { failureOf } from "../providers/exchange/provider-answer.ts";
 import type {
   ProviderExchange,
   ProviderHead,
   ProviderListener,
-} from "../providers/exchange/provider.client.ts";
-import { failureOf } from "../providers/exchange/provider-answer.ts";
+} from "../providers/exchange/provider-exchange.ts";
 import { malformed } from "../providers/exchange/provider-failure.ts";
 import { SilenceTimer } from "../providers/exchange/silence-timer.ts";
 import type { AttemptOptions } from "./attempt.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 import { DeliveredText } from "../chat/delivered-text.ts";
-import type { ProviderExchange, ProviderListener } from "../providers/exchange/provider.client.ts";
+import type { ProviderExchange, ProviderListener } from "../providers/exchange/provider-exchange.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import { CLIENT_GONE, StreamAttempt } from "./stream-attempt.ts";
 import type { StreamOptions } from "./stream-options.ts";

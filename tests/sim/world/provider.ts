@@ -1,8 +1,8 @@
 import type {
   PostOptions,
   ProviderClient,
-  ProviderListener,
 } from "../../../src/inference/providers/exchange/provider.client.ts";
+import type { ProviderListener } from "../../../src/inference/providers/exchange/provider-exchange.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import type { SimProcess } from "./gate.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { AnswerRecorder } from "../../../src/inference/answer-cache/answer-recorder.ts";
 import { MAX_CACHED_BYTES } from "../../../src/inference/answer-cache/cache-request.ts";
 import { replayExchange } from "../../../src/inference/answer-cache/replayed-exchange.ts";
-import type { ProviderListener } from "../../../src/inference/providers/exchange/provider.client.ts";
+import type { ProviderListener } from "../../../src/inference/providers/exchange/provider-exchange.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 
 const HEAD = { status: 200, contentType: "text/event-stream", responseKey: undefined };

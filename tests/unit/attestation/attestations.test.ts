@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Collateral } from "@phala/dcap-qvl";
 import { expect, test } from "vitest";
 import { AttestationsService } from "../../../src/inference/attestation/attestations.service.ts";
-import type { ProviderListener } from "../../../src/inference/providers/exchange/provider.client.ts";
+import type { ProviderListener } from "../../../src/inference/providers/exchange/provider-exchange.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";

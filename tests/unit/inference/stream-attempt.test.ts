@@ -5,7 +5,7 @@ import { TextMeter } from "../../../src/inference/chat/text-meter.ts";
 import { ReadingTurns } from "../../../src/inference/dispatch/reading-turns.ts";
 import type { StreamOptions } from "../../../src/inference/dispatch/stream-options.ts";
 import { StreamRelay } from "../../../src/inference/dispatch/stream-relay.ts";
-import type { ProviderListener } from "../../../src/inference/providers/exchange/provider.client.ts";
+import type { ProviderListener } from "../../../src/inference/providers/exchange/provider-exchange.ts";
 import { DeadlineExceeded } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import { DONE, event, FINISH, USAGE, USAGE_CHUNK } from "../../support/inference/scripted-provider.ts";
 import { until } from "../../support/until.ts";

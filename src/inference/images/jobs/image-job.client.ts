@@ -2,13 +2,9 @@ import { AppError } from "../../../kernel/errors.ts";
 import type { MemoryBudget } from "../../../load/memory-budget.ts";
 import type { CatalogueService } from "../../providers/catalogue.service.ts";
 import { ExchangeHasher, type ExchangeHashes } from "../../providers/exchange/exchange-hasher.ts";
-import type {
-  PostOptions,
-  ProviderClient,
-  ProviderExchange,
-  ProviderListener,
-} from "../../providers/exchange/provider.client.ts";
+import type { PostOptions, ProviderClient } from "../../providers/exchange/provider.client.ts";
 import { gatherAnswer, type ProviderAnswer, refusalOf } from "../../providers/exchange/provider-answer.ts";
+import type { ProviderExchange, ProviderListener } from "../../providers/exchange/provider-exchange.ts";
 import { ProviderFailure } from "../../providers/exchange/provider-failure.ts";
 import type { HealthService } from "../../providers/health/health.service.ts";
 import type { Provider } from "../../providers/provider.ts";

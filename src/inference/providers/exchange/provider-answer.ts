@@ -4,7 +4,7 @@ import { BYTE_ORDER_MARK, hasByteOrderMark } from "../../../kernel/text/byte-ord
 import type { MemoryBudget, MemoryLease } from "../../../load/memory-budget.ts";
 import { type Fields, fieldsOf } from "../../body/fields.ts";
 import { AnswerBody } from "./answer-body.ts";
-import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
+import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider-exchange.ts";
 import { ProviderFailure, ProviderRefusal } from "./provider-failure.ts";
 import { shownReason } from "./shown-reason.ts";
 import { SilenceTimer } from "./silence-timer.ts";
