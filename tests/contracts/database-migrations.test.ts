@@ -57,13 +57,19 @@ describe.skipIf(!inject("postgresUrl"))("a migration while the previous version 
   test("begins again after a deadlock with statements that use the same tables in another order", async () => {
     const { url, migrate, isWaitingFor, isMigrated } = await openEarlier();
     const earlier = await connectTo(url);
+    // The migration is the one that PostgreSQL ends, even if the second lock is late.
+    await earlier.query(EARLIER_OUTLASTS);
     await earlier.query("begin; lock table batch in row exclusive mode");
     const migrating = migrate();
     await until(() => isWaitingFor("batch"));
-    // The migration has waited for longer, so that PostgreSQL ends it.
     await earlier.query("lock table inference_request in row exclusive mode");
     await earlier.query("commit");
     await migrating;
     expect(await isMigrated()).toBe(true);
   });
 });
+
+/** Of two sessions in a deadlock, the one that looks for it first ends. */
+const EARLIER_OUTLASTS = `
+  do $$ begin execute format('alter database %I set deadlock_timeout = ''4s''', current_database()); end $$;
+  set deadlock_timeout = '1h'`;
