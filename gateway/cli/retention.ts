@@ -1,5 +1,9 @@
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { policyOf, RetentionService } from "../../src/accounts/retention/retention.service.ts";
+import {
+  type CountedMonth,
+  policyOf,
+  RetentionService,
+} from "../../src/accounts/retention/retention.service.ts";
 import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
 import { databaseOf } from "../../src/app-connections.ts";
 import { readPartialConfig } from "../../src/config.ts";
@@ -30,8 +34,8 @@ await runOrExplain(async () => {
     const ledger = new LedgerService(database);
     const rollups = new UsageRollups({ database, log });
     const retention = new RetentionService({ database, log, policy, ledger, rollups });
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => retention.stop());
-    const months = isDryRun ? await retention.preview() : await retention.run();
+    // What only reads may end at once, by the default of the signal.
+    const months = isDryRun ? await retention.preview() : await closeMonths(retention);
     for (const { kind, month, rows } of months)
       console.log(`${month}: ${rows} ${kind === "ledger" ? "transfers" : "requests"}`);
     console.log(`${months.length} months ${isDryRun ? "would be" : "were"} archived and removed`);
@@ -39,3 +43,21 @@ await runOrExplain(async () => {
     await database.close();
   }
 });
+
+/** Closes the months that are due. The first signal ends this after its current slice, and the second one at once. */
+async function closeMonths(retention: RetentionService): Promise<readonly CountedMonth[]> {
+  let isStopped = false;
+  const stop = () => {
+    isStopped = true;
+    console.error("Stopping after the current step; the next run continues there.");
+    retention.stop();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
+  const closed = await retention.run();
+  const dueCount = isStopped || closed.length > 0 ? 0 : (await retention.due()).length;
+  if (dueCount > 0)
+    throw new StartupError(
+      `${dueCount} months are due, but another process is closing months. Try again when it has ended.`,
+    );
+  return closed;
+}

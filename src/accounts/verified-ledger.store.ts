@@ -19,13 +19,13 @@ export async function lockVerification(tx: Queries): Promise<void> {
  * process of an earlier version has written since.
  */
 export async function verifyNewTransfers(queries: Queries): Promise<NewFaults | undefined> {
-  const rows = await queries.rows<{ transfers: number | null; fault: string | null; subject: string }>(
+  const rows = await queries.rows<{ transfers: string | null; fault: string | null; subject: string }>(
     VERIFY,
   );
   const [first] = rows;
   if (!first || first.transfers === null) return undefined;
   const faults = rows.flatMap(({ fault, subject }) => (fault === null ? [] : [{ fault, subject }]));
-  return { faults, transfers: first.transfers };
+  return { faults, transfers: Number(first.transfers) };
 }
 
 /**
@@ -131,7 +131,7 @@ const VERIFY = `
       transfer_id = greatest(transfer_id, coalesce((select max(id) from fresh), 0))
     where exists (select from last) and not exists (select from faults)
   )
-  select case when exists (select from last) then (select count(*)::int from fresh) end as transfers,
+  select case when exists (select from last) then (select count(*)::text from fresh) end as transfers,
     f.fault, f.subject
   from (select 1) as one left join faults f on true`;
 

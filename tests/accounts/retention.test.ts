@@ -12,9 +12,11 @@ import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts"
 import type { Database } from "../../src/db/database.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { fillMonth, monthsAgo } from "../support/fill-months.ts";
+import { startHugeCounts } from "../support/huge-counts.ts";
 import { seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { newFolder } from "../support/servers/process.ts";
+import { until } from "../support/until.ts";
 
 const log = createLogger("silent");
 
@@ -58,6 +60,17 @@ describeDatabases("closing months", (kind) => {
     expect(previewed).toHaveLength(6);
     expect(previewed).toContainEqual({ kind: "requests", month: monthsAgo(3), rows: 0 });
     expect(await retention.run()).toEqual(previewed);
+  });
+
+  test("lists a month with more rows than an int4 counts", async () => {
+    const database = await openTestDatabase(kind);
+    await fillMonth(database, monthsAgo(2), { seeded: await seedTwo(database), requests: 4 });
+    const huge = await startHugeCounts(database);
+    const rows = (sql: string, parameters?: readonly unknown[]) =>
+      (sql.includes("'YYYY-MM') as month, count(*)") ? huge : database).rows(sql, parameters);
+    const policy = { requestsMonths: 1, ledgerMonths: 1, folder: newFolder() };
+    const counted = await retentionOn({ rows } as unknown as Database, policy).preview(new Date());
+    expect(counted.map((month) => month.rows)).toEqual([3_000_000_004, 3_000_000_004]);
   });
 
   test("a run that is stopped while it looks for due months closes none of them, and the next one does", async () => {
@@ -173,6 +186,37 @@ describeDatabases("closing months", (kind) => {
     expect(await numberOf(database, "select count(*) from ledger_transfer where cause <> 'deposit'")).toBe(0);
     expect(await verifyArchives(database, folder)).toEqual({ faults: [], months: 2, rows: 60 });
     expect(await new LedgerService(database).verify()).toMatchObject({ faults: [] });
+  });
+
+  test("a run keeps its lease while it verifies the ledger, and ends at once when it is stopped or loses the lease", async () => {
+    const database = await openTestDatabase(kind);
+    await fillMonth(database, monthsAgo(2), { seeded: await seedTwo(database), requests: 4 });
+    const verifying = Promise.withResolvers<void>();
+    const retention = new RetentionService({
+      ...{ database, log, renewMs: 20 },
+      policy: { requestsMonths: 1, ledgerMonths: 1, folder: newFolder() },
+      // As one of a ledger that takes hours.
+      ledger: {
+        findFaults() {
+          verifying.resolve();
+          return new Promise(() => {});
+        },
+      },
+      rollups: new UsageRollups({ database, log }),
+    });
+    const stopped = retention.run();
+    await verifying.promise;
+    await database.rows("update retention_lease set expires_at = now() - interval '1 second'");
+    const isHeld = "select count(*) from retention_lease where expires_at > now()";
+    await until(async () => (await numberOf(database, isHeld)) === 1);
+    retention.stop();
+    expect(await stopped).toEqual([]);
+    const overtaken = retention.run();
+    await until(async () => (await numberOf(database, isHeld)) === 1);
+    await database.rows("update retention_lease set process_id = gen_random_uuid()");
+    await expect(overtaken).rejects.toThrow("another process closes months now");
+    // The other process has it still.
+    expect(await numberOf(database, isHeld)).toBe(1);
   });
 
   test("keeps what is young, open, or not paid as it should be, and what another process closes", async () => {

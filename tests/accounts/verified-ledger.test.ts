@@ -1,10 +1,12 @@
 import { expect, onTestFinished, test } from "vitest";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import type { Database } from "../../src/db/database.ts";
+import { verifyNewTransfers } from "../../src/accounts/verified-ledger.store.ts";
+import type { Database, Transaction } from "../../src/db/database.ts";
 import { nextTurn } from "../../src/kernel/async/next-turn.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { requestFor, settlementOf } from "../support/admissions.ts";
+import { startHugeCounts } from "../support/huge-counts.ts";
 import { bookDeposit, type Seeded, seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
@@ -40,6 +42,21 @@ async function verifiedOf(database: Database) {
 }
 
 describeDatabases("the result of the last verification", (kind) => {
+  test("counts more rows than an int4 does", async () => {
+    const database = await openTestDatabase(kind);
+    await seedAccount(database, 10_000n);
+    const huge = await startHugeCounts(database);
+    const ledger = new LedgerService({
+      rows: (sql: string, parameters?: readonly unknown[]) =>
+        (sql.includes("as entries") ? huge : database).rows(sql, parameters),
+      transaction: <T>(work: (tx: Transaction) => Promise<T>) => database.transaction(work),
+    } as unknown as Database);
+    const { entries, openHolds, faults } = await ledger.verify();
+    expect([entries > 3_000_000_000, openHolds, faults]).toEqual([true, 3_000_000_000, []]);
+    expect((await ledger.last())?.transfers).toBeGreaterThan(3_000_000_000);
+    expect(await verifyNewTransfers(huge)).toEqual({ faults: [], transfers: 3_000_000_000 });
+  });
+
   test("is stored with its faults, whichever process verified", async () => {
     const database = await openTestDatabase(kind);
     const ledger = new LedgerService(database);

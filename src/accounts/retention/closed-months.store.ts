@@ -20,7 +20,12 @@ export type ClosedMonth = {
 };
 
 /** How long a process that does not answer keeps others from closing months. */
-const LEASE_SECONDS = 60;
+export const LEASE_SECONDS = 60;
+
+/** Another process took the lease over, because this one did not renew it in time. */
+export class LeaseLostError extends Error {
+  override readonly name = "LeaseLostError";
+}
 
 /**
  * SQL: the time before which requests or transfers are removed or are being removed; `-infinity` if no month was closed.
@@ -84,10 +89,10 @@ export async function takeLease(queries: Queries, processId: string): Promise<bo
   return (await queries.rows(TAKE_LEASE, [processId])).length === 1;
 }
 
-/** Renews the lease, and keeps it locked until the end of the transaction. Throws if it is lost. */
+/** Renews the lease, and keeps it locked until the end of the transaction. Throws `LeaseLostError` if it is lost. */
 export async function renewLease(tx: Queries, processId: string): Promise<void> {
   const rows = await tx.rows(RENEW_LEASE, [processId]);
-  if (rows.length !== 1) throw new Error("another process closes months now");
+  if (rows.length !== 1) throw new LeaseLostError("another process closes months now");
 }
 
 /** Ends the lease of this process, if it has it. */

@@ -82,11 +82,12 @@ export async function countByMonth(
   times: string,
   before: Date,
 ): Promise<readonly { readonly month: Month; readonly rows: number }[]> {
-  return queries.rows(
-    `select to_char(at at time zone 'UTC', 'YYYY-MM') as month, count(*)::int as rows
+  const counts = await queries.rows<{ month: Month; rows: string }>(
+    `select to_char(at at time zone 'UTC', 'YYYY-MM') as month, count(*)::text as rows
      from (${times}) as t group by 1 order by 1`,
     [before.toISOString()],
   );
+  return counts.map(({ month, rows }) => ({ month, rows: Number(rows) }));
 }
 
 const COLUMNS = `

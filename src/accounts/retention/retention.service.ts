@@ -5,7 +5,8 @@ import { EmbeddedMaintenance } from "../../db/embedded/maintenance.runner.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { LedgerService } from "../ledger.service.ts";
 import type { UsageRollups } from "../usage/usage-rollups.service.ts";
-import { endLease, listClosedMonths, takeLease } from "./closed-months.store.ts";
+import { listClosedMonths } from "./closed-months.store.ts";
+import { ClosingLease } from "./closing-lease.ts";
 import type { ClosingSource } from "./closing-source.ts";
 import { LEDGER_SOURCE } from "./ledger-source.store.ts";
 import { MonthCloser } from "./month-closer.ts";
@@ -44,9 +45,11 @@ type Dependencies = {
   readonly database: Database;
   readonly log: Logger;
   readonly policy: RetentionPolicy;
-  readonly ledger: LedgerService;
+  readonly ledger: Pick<LedgerService, "findFaults">;
   readonly rollups: UsageRollups;
   readonly observer?: RetentionObserver | undefined;
+  /** How often a run renews its lease; for tests. */
+  readonly renewMs?: number;
 };
 
 /** A month that is over and not kept by the policy. */
@@ -104,26 +107,29 @@ export class RetentionService {
    * removes nothing, if the ledger has a fault.
    */
   async run(at?: Date): Promise<readonly CountedMonth[]> {
-    const { database } = this.#dependencies;
+    const { database, renewMs } = this.#dependencies;
     // First, so that a stop while the run reads what is due ends it.
     this.#stopping = new AbortController();
     const now = at ?? (await this.#now());
     const closed: CountedMonth[] = [];
-    if ((await this.due(now)).length === 0 || !(await takeLease(database, this.#processId))) return closed;
+    if ((await this.due(now)).length === 0) return closed;
+    const lease = await ClosingLease.take(database, this.#processId, renewMs);
+    if (!lease) return closed;
+    const signal = AbortSignal.any([this.#stopping.signal, lease.lost]);
     try {
-      await this.#prepare();
+      await this.#prepare(signal);
       for (const { source, kept } of this.#sources())
-        await this.#closeAll(source, newestDue(now, kept), closed);
-      await this.#requireExactLedger();
+        await this.#closeAll(source, newestDue(now, kept), { closed, signal });
+      await this.#requireExactLedger(signal);
     } catch (error) {
       if (!this.#stopping.signal.aborted) throw error;
     } finally {
-      await endLease(database, this.#processId);
+      await lease.end();
     }
     return closed;
   }
 
-  /** Ends a run after its current slice; the next run continues there. */
+  /** Ends a run after its current slice, or at once while it verifies the ledger; the next run continues there. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -142,15 +148,16 @@ export class RetentionService {
   }
 
   /** What is removed must be verified and, if it is usage, in the sums of usage. */
-  async #prepare(): Promise<void> {
-    this.#stopping.signal.throwIfAborted();
+  async #prepare(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     await this.#dependencies.rollups.sweep(1);
-    this.#stopping.signal.throwIfAborted();
-    await this.#requireExactLedger();
+    await this.#requireExactLedger(signal);
   }
 
-  async #requireExactLedger(): Promise<void> {
-    const faults = await this.#dependencies.ledger.findFaults();
+  async #requireExactLedger(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    // A verification of every row takes long, and has written nothing that a process which stops must wait for.
+    const faults = await Promise.race([this.#dependencies.ledger.findFaults(), rejectionOf(signal)]);
     const [first] = faults;
     if (first)
       throw new Error(
@@ -158,13 +165,17 @@ export class RetentionService {
       );
   }
 
-  async #closeAll(source: ClosingSource, newest: Month, closed: CountedMonth[]): Promise<void> {
+  async #closeAll(
+    source: ClosingSource,
+    newest: Month,
+    { closed, signal }: { readonly closed: CountedMonth[]; readonly signal: AbortSignal },
+  ): Promise<void> {
     const { database, policy, log, observer } = this.#dependencies;
     const { kind } = source;
     const maintenance =
       database.folder === undefined ? undefined : new EmbeddedMaintenance(database, database.folder, log);
     const closer = new MonthCloser(source, {
-      ...{ database, folder: policy.folder, processId: this.#processId, signal: this.#stopping.signal },
+      ...{ database, folder: policy.folder, processId: this.#processId, signal },
       maintain: maintenance && (() => maintenance.maintain()),
       onRemoved: (rows) => observer?.rowsRemoved(kind, rows),
     });
@@ -189,4 +200,11 @@ export class RetentionService {
     const oldest = await source.oldest(database);
     return oldest && monthOf(oldest);
   }
+}
+
+/** Rejects with the reason of a signal once it aborts. */
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }
