@@ -22,6 +22,7 @@ import { Replica } from "./server/replica.ts";
 import { nameOf, type ServerAddress, serverAddress } from "./server/server-address.ts";
 import { ServerReads } from "./server/server-reads.ts";
 import { ServerWatch } from "./server/server-watch.ts";
+import { setSessions } from "./server/session-settings.ts";
 import { limitStatements, requireTimeLimits } from "./server/statement-timeout.ts";
 
 /**
@@ -129,9 +130,10 @@ async function openServer(config: ServerConfig, mustExist: boolean): Promise<Dat
       await requireTimeLimits(starting, statementTimeoutMs);
       await limitStatements(pool, statementTimeoutMs);
     }
+    const session = await setSessions(pool, starting, isPooled);
     pool.options.connectionTimeoutMillis = address.connectionTimeoutMillis;
     const watch = new ServerWatch(pool, address, config.patienceMs);
-    const reads = openReads(config, { address, replicaAddress, pool, watch });
+    const reads = openReads(config, { address, replicaAddress, pool, watch, session });
     return new Database(orm, {
       ...{ pool, watch, reads },
       ...(isPooled && { pooled: { statementTimeoutMs } }),
@@ -150,17 +152,24 @@ function openReads(
     replicaAddress,
     pool,
     watch,
-  }: { address: ServerAddress; replicaAddress: ServerAddress | false; pool: Pool; watch: ServerWatch },
+    session,
+  }: {
+    address: ServerAddress;
+    replicaAddress: ServerAddress | false;
+    pool: Pool;
+    watch: ServerWatch;
+    session: Pick<ServerAddress, "session">;
+  },
 ): ServerReads {
   const limits = {
     poolSize: config.readPoolSize ?? DEFAULT_READ_POOL_SIZE,
     timeoutMs: config.readTimeoutMs ?? DEFAULT_READ_TIMEOUT_MS,
   };
   const readsOf = (of: ServerAddress) =>
-    new ReadPool(of, { size: limits.poolSize, timeoutMs: limits.timeoutMs });
+    new ReadPool({ ...of, ...session }, { size: limits.poolSize, timeoutMs: limits.timeoutMs });
   const replica = replicaAddress
     ? new Replica(readsOf(replicaAddress), {
-        address: replicaAddress,
+        address: { ...replicaAddress, ...session },
         primary: pool,
         maxLagMs: config.maxReplicaLagMs ?? DEFAULT_REPLICA_LAG_MS,
       })

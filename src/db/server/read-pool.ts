@@ -39,7 +39,7 @@ export class ReadPool {
     let isReusable = false;
     try {
       if (signal?.aborted) throw new ClientLeftError();
-      await client.query(`begin read only; set local statement_timeout = ${this.#timeoutMs};
+      await client.query(`begin isolation level read committed read only; set local statement_timeout = ${this.#timeoutMs};
         set local max_parallel_workers_per_gather = 0;
         set local enable_bitmapscan = ${statement.isOrdered ? "off" : "on"}`);
       const { rows } = await client.query({ text: statement.text, values: [...statement.values] });

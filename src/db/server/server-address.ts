@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { checkServerIdentity, getCACertificates } from "node:tls";
-import pg, { type Client, type ClientConfig } from "pg";
+import type { Client, ClientConfig } from "pg";
 import { StartupError } from "../../kernel/errors.ts";
 import { type ServerHost, ServerHosts } from "./server-hosts.ts";
 import { parseServerUrl, type ServerUse, sslModeOf } from "./server-url.ts";
+import { SessionClient, type SessionConfig } from "./session-client.ts";
 
 /**
- * The connection options of a PostgreSQL server, for `pg`. If there are several hosts, or one that must be a primary,
- * `hosts` has them all, and connections are opened by its `Client`, for which `host`, `port` and `ssl` are a start.
+ * The connection options of a PostgreSQL server, for `pg`: connections are opened by its `Client`. If there are several
+ * hosts, or one that must be a primary, `hosts` has them all, and `host`, `port` and `ssl` are a start.
  */
 export type ServerAddress = Pick<
   ClientConfig,
@@ -24,7 +25,8 @@ export type ServerAddress = Pick<
   | "connectionTimeoutMillis"
   | "keepAlive"
   | "keepAliveInitialDelayMillis"
-> & { readonly hosts?: ServerHosts; readonly Client?: typeof Client };
+> &
+  Pick<SessionConfig, "session"> & { readonly hosts?: ServerHosts; readonly Client: typeof Client };
 
 type Parameters = ReadonlyMap<string, string>;
 
@@ -54,13 +56,14 @@ export function serverAddress(url: string, use: ServerUse = "primary"): ServerAd
     ...(seconds > 0 && { connectionTimeoutMillis: seconds * 1_000 }),
     keepAlive: parameters.get("keepalives") !== "0",
     ...(idleSeconds > 0 && { keepAliveInitialDelayMillis: idleSeconds * 1_000 }),
-    ...(several && { hosts: several, Client: several.Client }),
+    ...(several && { hosts: several }),
+    Client: several?.Client ?? SessionClient,
   };
 }
 
 /** A connection of its own, not open yet. Its errors reject what waits for it, and are otherwise ignored. */
 export function newClient(address: ServerAddress, limits: ClientConfig = {}): Client {
-  const client = new (address.Client ?? pg.Client)({ ...address, ...limits });
+  const client = new address.Client({ ...address, ...limits });
   return client.on("error", () => {});
 }
 

@@ -1,5 +1,6 @@
 import pg, { type Client, type ClientConfig } from "pg";
 import type { ServerTarget } from "./server-url.ts";
+import { SessionClient } from "./session-client.ts";
 
 /** One server, and how its certificate is verified. */
 export type ServerHost = Required<Pick<ClientConfig, "host" | "port">> & Pick<ClientConfig, "ssl">;
@@ -131,7 +132,7 @@ type Connection = NodeJS.EventEmitter & { readonly stream: { destroy(): void } }
 type OnConnected = ((error: Error) => void) | ((error: null, client: Client) => void);
 
 function clientFor(hosts: ServerHosts): typeof Client {
-  return class extends pg.Client {
+  return class extends SessionClient {
     readonly #config: ClientConfig;
     readonly #hosts = hosts.inOrder;
     readonly #connectMs: number;

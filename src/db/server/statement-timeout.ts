@@ -23,11 +23,16 @@ export async function requireTimeLimits(address: ServerAddress, timeoutMs: numbe
     await client.connect();
   } catch (cause) {
     const { message } = cause as Error;
-    if (!/startup parameter/.test(message)) throw cause;
+    if (!isUnknownParameter(cause)) throw cause;
     throw new Error(`${message}; a pooler in transaction mode needs DATABASE_POOLER=transaction`, { cause });
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** Whether a connection was rejected for one of its parameters: poolers accept only those that they know. */
+export function isUnknownParameter(error: unknown): boolean {
+  return error instanceof Error && /startup parameter/.test(error.message);
 }
 
 /** Whether a statement exceeded its time limit, on the server or in the client's wait. */
