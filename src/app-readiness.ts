@@ -35,6 +35,9 @@ export function readinessChecks(
       required: false,
       check: async () => {
         await bus.newestPosition();
+        // As by a Redis that has no memory left, that is a replica, or whose user lacks a permission.
+        if (bus.isRefused) throw new NotReadyError("not readable: see the log");
+        if (relay.isFailing) throw new NotReadyError("not published: see the log");
         return relay.takenPositions > 0 ? "the bus has other events, too: see the log" : undefined;
       },
     },

@@ -32,6 +32,8 @@ export class MemoryBus implements Bus {
     return this.#readers.size;
   }
 
+  readonly isRefused = false;
+
   async publish(events: readonly DomainEvent[]): Promise<void> {
     await this.#keepAll(events, (event) => {
       const { events: kept } = this.#ringOf(event.topic);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ConnectionTimeoutError } from "redis";
+import { ConnectionTimeoutError, ErrorReply } from "redis";
 import { within } from "../kernel/async/within.ts";
 import { AppError, StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -7,6 +7,7 @@ import type { Bus, EventFilter, EventStream } from "./bus.ts";
 import { PositionTakenError } from "./position-taken.ts";
 import { Readers } from "./readers.ts";
 import { nameOfRedis, parseRedisUrl, type RedisAddress } from "./redis-address.ts";
+import { RedisCommands } from "./redis-commands.ts";
 import { dropRedis, openRedis, type RedisConnection } from "./redis-connection.ts";
 import { decodeEntry, encodeEntry, entryId, positionOf } from "./redis-entry.ts";
 import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
@@ -50,7 +51,6 @@ const CLUSTER_PREFIX = "{zerograph:events}:";
 /** How long a server may refuse connections while the process starts, and how long it may take to answer. */
 const REFUSED_MS = 5_000;
 const START_MS = 15_000;
-const COMMAND_MS = 2_000;
 const BLOCK_MS = 5_000;
 const READ_COUNT = 500;
 
@@ -64,25 +64,29 @@ type RedisBusOptions = { readonly prefix?: string; readonly log?: Logger };
  * retains about 100,000 events.
  */
 export class RedisBus implements Bus {
-  readonly #address: RedisAddress;
   readonly #prefix: string;
   readonly #log: Logger | undefined;
   readonly #readers = new Readers();
   readonly #seen = new Map<Topic, string>();
   readonly #closing = new AbortController();
   readonly #reader: RedisConnection;
-  #commands: RedisConnection;
+  readonly #commands: RedisCommands;
   #following: Promise<void> = Promise.resolve();
   /** The server's run at the last look at the mark; empty after a failure. */
   #run = "";
   #lastError: unknown;
   #away = false;
+  /** What the server answered to the last attempt to read, if it refused. */
+  #refusal: string | undefined;
 
   private constructor(address: RedisAddress, { prefix, log }: RedisBusOptions) {
-    this.#address = address;
     this.#prefix = prefix ?? (address.kind === "cluster" ? CLUSTER_PREFIX : PREFIX);
     this.#log = log;
-    this.#commands = openRedis(address, this.#onError);
+    this.#commands = new RedisCommands({
+      address,
+      onError: this.#onError,
+      onReplica: () => this.#reader.reopen?.(),
+    });
     this.#reader = openRedis(address, this.#onError, BLOCK_MS * 2).on("ready", () => this.#onReady());
   }
 
@@ -111,13 +115,17 @@ export class RedisBus implements Bus {
   }
 
   async #open(): Promise<void> {
-    await Promise.all([this.#commands.connect(), this.#reader.connect()]);
-    for (const topic of TOPICS) this.#seen.set(topic, entryId(await this.#readNewest(this.#commands, topic)));
+    const [redis] = await Promise.all([this.#commands.connect(), this.#reader.connect()]);
+    for (const topic of TOPICS) this.#seen.set(topic, entryId(await this.#readNewest(redis, topic)));
   }
 
   /** How many live readers are attached. */
   get readers(): number {
     return this.#readers.size;
+  }
+
+  get isRefused(): boolean {
+    return this.#refusal !== undefined;
   }
 
   publish(events: readonly DomainEvent[]): Promise<void> {
@@ -135,7 +143,7 @@ export class RedisBus implements Bus {
     const run = this.#run;
     this.#run = "";
     const args = [run, `${KEPT}`, kind, ...entries];
-    const at = Number(await this.#command((redis) => redis.eval(PUBLISH, { keys, arguments: args })));
+    const at = Number(await this.#commands.run((redis) => redis.eval(PUBLISH, { keys, arguments: args })));
     this.#run = run;
     const taken = events[at - 1];
     if (taken) throw new PositionTakenError(taken);
@@ -162,7 +170,7 @@ export class RedisBus implements Bus {
 
   async isSeeded(): Promise<boolean> {
     const keys = [this.#prefix + KEPT_MARK];
-    const [run, marked] = (await this.#command((redis) => redis.eval(LOOK, { keys }))) as [
+    const [run, marked] = (await this.#commands.run((redis) => redis.eval(LOOK, { keys }))) as [
       string,
       string | null,
     ];
@@ -172,12 +180,12 @@ export class RedisBus implements Bus {
 
   async markSeeded(): Promise<void> {
     if (this.#run === "") await this.isSeeded();
-    await this.#command((redis) => redis.set(this.#prefix + KEPT_MARK, this.#run));
+    await this.#commands.run((redis) => redis.set(this.#prefix + KEPT_MARK, this.#run));
   }
 
   async newestPosition(): Promise<bigint> {
     const newest = await Promise.all(
-      TOPICS.map((topic) => this.#command((redis) => this.#readNewest(redis, topic))),
+      TOPICS.map((topic) => this.#commands.run((redis) => this.#readNewest(redis, topic))),
     );
     return newest.reduce((greatest, position) => (position > greatest ? position : greatest), 0n);
   }
@@ -185,7 +193,7 @@ export class RedisBus implements Bus {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#readers.end();
-    dropRedis(this.#commands);
+    this.#commands.close();
     dropRedis(this.#reader);
     await this.#following;
   }
@@ -194,7 +202,8 @@ export class RedisBus implements Bus {
     while (!this.#closing.signal.aborted) {
       try {
         await this.#read();
-      } catch {
+      } catch (error) {
+        if (error instanceof ErrorReply) this.#onRefused(error);
         // The connection reconnects by itself; the pause only keeps the loop from spinning until then.
         await sleep(50, undefined, { signal: this.#closing.signal }).catch(() => {});
       }
@@ -205,6 +214,7 @@ export class RedisBus implements Bus {
     const from = [...this.#seen].map(([topic, id]) => ({ key: this.#key(topic), id }));
     const streams = await this.#reader.xRead(from, { BLOCK: BLOCK_MS, COUNT: READ_COUNT });
     this.#onReady();
+    this.#refusal = undefined;
     for (const { name, messages } of streams ?? []) {
       const topic = name.slice(this.#prefix.length) as Topic;
       for (const { id, message } of messages) {
@@ -216,7 +226,7 @@ export class RedisBus implements Bus {
 
   async #page(filter: EventFilter, after: bigint, continued: boolean): Promise<ReplayPage> {
     const key = this.#key(filter.topic);
-    const [entries, oldest] = await this.#command((redis) =>
+    const [entries, oldest] = await this.#commands.run((redis) =>
       Promise.all([
         redis.xRange(key, `(${entryId(after)}`, "+", { COUNT: REPLAY_PAGE }),
         redis.xRange(key, "-", "+", { COUNT: 1 }),
@@ -237,21 +247,6 @@ export class RedisBus implements Bus {
     return newest?.[0] ? positionOf(newest[0].id) : 0n;
   }
 
-  /** Runs commands. A connection that does not answer in time is replaced by a new one. */
-  #command<T>(run: (redis: RedisConnection) => Promise<T>): Promise<T> {
-    const redis = this.#commands;
-    if (!redis.isReady)
-      return Promise.reject(new AppError("unavailable", "Events are unavailable. Try again later."));
-    const onLate = () => {
-      if (this.#commands !== redis || this.#closing.signal.aborted) return;
-      this.#commands = openRedis(this.#address, this.#onError);
-      this.#commands.connect().catch(this.#onError);
-      dropRedis(redis);
-    };
-    const message = `Events are unavailable: no answer within ${COMMAND_MS / 1_000} s.`;
-    return within(COMMAND_MS, run(redis), { message, onLate });
-  }
-
   #key(topic: Topic): string {
     return this.#prefix + topic;
   }
@@ -261,6 +256,16 @@ export class RedisBus implements Bus {
     if (!this.#away) this.#log?.warn({ err: error }, "Redis is unreachable; events wait in the outbox");
     this.#away = true;
   };
+
+  /** As by a Redis user without the permission: logged once for each answer. */
+  #onRefused({ message }: Error): void {
+    if (message !== this.#refusal)
+      this.#log?.error(
+        { why: message },
+        "Redis refuses to be read; subscribers receive no events until it is",
+      );
+    this.#refusal = message;
+  }
 
   #onReady(): void {
     if (this.#away) this.#log?.info("Redis is reachable again");

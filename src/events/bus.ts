@@ -39,6 +39,8 @@ export interface Bus {
   markSeeded(): Promise<void>;
   /** The greatest position ever published, across all topics; 0 when nothing was published. */
   newestPosition(): Promise<bigint>;
+  /** Whether the bus answers, but refuses to be read: readers receive no events. */
+  readonly isRefused: boolean;
   /** Ends every reader and closes the connections. */
   close(): Promise<void>;
 }

@@ -9,8 +9,16 @@ const SENTINEL_SCAN_MS = 1_000;
 /** How long a node of a cluster may be away before the others are asked who replaced it. */
 const CLUSTER_REFRESH_MS = 500;
 
+type Client = ReturnType<typeof createClient>;
+
 /** A connection, which reconnects by itself when it breaks: to a server, to the present master, or to a cluster. */
-export type RedisConnection = ReturnType<typeof createClient>;
+export type RedisConnection = Client & {
+  /**
+   * Opens the connection to one server again, because its address may lead to another one by now. Pending commands fail.
+   * Sentinels and clusters announce their masters, so their connections have no need of it.
+   */
+  readonly reopen?: () => void;
+};
 
 /**
  * A connection to `address` that is not open yet. Once opened it reconnects by itself, after 50 ms and doubling to 1 s.
@@ -24,7 +32,8 @@ export function openRedis(
   const { kind, nodes, master, sentinelPassword } = address;
   const options = optionsOf(address, silenceMs);
   // The types of the three clients differ; the commands that are used have the same names and parameters.
-  if (kind === "server") return createClient(options).on("error", onError) as unknown as RedisConnection;
+  if (kind === "server")
+    return reopenable(createClient(options).on("error", onError) as unknown as Client, onError);
   if (kind === "sentinel")
     return createSentinel({
       name: master,
@@ -62,6 +71,24 @@ export function dropRedis(connection: RedisConnection): void {
   const dropped: unknown = connection.destroy();
   // Sentinels are left asynchronously.
   if (dropped instanceof Promise) dropped.catch(() => {});
+}
+
+function reopenable(client: Client, onError: (error: unknown) => void) {
+  const reopen = () => {
+    // One that is being opened leads to where the address leads now.
+    if (!client.isReady) return;
+    client.destroy();
+    client.connect().catch(onError);
+  };
+  return Object.assign(client, { reopen });
+}
+
+/**
+ * Whether a server refused a write because it is a replica. After a failover, an open connection still leads to the
+ * former master, although the address leads to the new one.
+ */
+export function isReplicaRefusal(error: unknown): boolean {
+  return error instanceof Error && /\bREADONLY\b/.test(error.message);
 }
 
 function optionsOf(

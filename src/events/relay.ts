@@ -91,6 +91,11 @@ export class EventRelay {
     return this.#takenPositions;
   }
 
+  /** Whether the last attempt of this process to publish failed. */
+  get isFailing(): boolean {
+    return this.#failures > 0;
+  }
+
   /** Stops after the running step. Events that are not published yet stay in the outbox. */
   async stop(): Promise<void> {
     clearInterval(this.#poll);

@@ -1,5 +1,5 @@
 import { RateLimiterRedis } from "rate-limiter-flexible";
-import type { RedisConnection } from "../../events/redis-connection.ts";
+import { isReplicaRefusal, type RedisConnection } from "../../events/redis-connection.ts";
 import { within } from "../../kernel/async/within.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { MemoryRateLimit, quotaOf } from "./rate-limit.memory.ts";
@@ -14,6 +14,7 @@ const RETRY_AFTER_MS = 2_000;
  * F38).
  */
 export class RedisRateLimit implements RateLimit {
+  readonly #redis: RedisConnection;
   readonly #limiter: RateLimiterRedis;
   readonly #fallback: MemoryRateLimit;
   readonly #timeoutMs: number;
@@ -30,6 +31,7 @@ export class RedisRateLimit implements RateLimit {
       timeoutMs = TIMEOUT_MS,
     }: { readonly clock?: Pick<Clock, "now">; readonly timeoutMs?: number } = {},
   ) {
+    this.#redis = redis;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#limiter = new RateLimiterRedis({
@@ -51,7 +53,8 @@ export class RedisRateLimit implements RateLimit {
         this.#timeoutMs,
         quotaOf(this.#limiter.points, this.#limiter.consume(subject, requests), this.#clock),
       );
-    } catch {
+    } catch (error) {
+      if (isReplicaRefusal(error)) this.#redis.reopen?.();
       this.#retryAtMs = performance.now() + RETRY_AFTER_MS;
       return this.#fallback.take(subject, requests);
     }

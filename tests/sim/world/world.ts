@@ -323,6 +323,7 @@ export class World {
 
   #bus(): Bus {
     return {
+      isRefused: false,
       publish: async (events) => {
         for (const event of events) {
           if (event.position <= this.#newestPosition) continue;
