@@ -70,9 +70,11 @@ export function processGauges(
     requestMemoryBytes: () => load.memory.usedBytes,
     eventLoopDelaySeconds: () => load.monitor.delayP99Ms / 1_000,
     watchers: cachedRead(readWatchers, WATCHERS_READ_MS),
+    // A process that sends no requests to a provider does not know its circuit.
     circuits: () =>
-      catalogue
-        .providers()
-        .map((provider) => ({ provider: provider.address, state: health.of(provider).circuit })),
+      catalogue.providers().flatMap((provider) => {
+        const state = health.circuitOf(provider);
+        return state === undefined ? [] : [{ provider: provider.address, state }];
+      }),
   };
 }

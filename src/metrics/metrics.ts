@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { HoldsObserver } from "../accounts/holds.service.ts";
 import type { RetentionObserver } from "../accounts/retention/retention.service.ts";
+import { VERDICTS } from "../inference/evidence/tee-signature.ts";
 import type { EndedRequest, RequestObserver } from "../inference/requests/request-observer.ts";
 import type { DeliveryObserver } from "../webhooks/delivery-turn.ts";
 import { registerSampledGauges, type Sampled } from "./sampled-gauges.ts";
@@ -102,6 +103,8 @@ export class Metrics implements HoldsObserver, RequestObserver, RetentionObserve
       labelNames: ["verdict"],
       registers,
     });
+    // The increase of a series that begins with its first event is 0, so no alert would fire.
+    for (const verdict of VERDICTS) this.#evidence.inc({ verdict }, 0);
     this.#removed = new Counter({
       name: "zerograph_retention_rows_removed_total",
       help: "Rows that this process archived and removed, by kind: requests, or transfers of the ledger",
@@ -147,6 +150,7 @@ export class Metrics implements HoldsObserver, RequestObserver, RetentionObserve
       labelNames: ["cause"],
       registers,
     });
+    for (const cause of ["event_loop", "memory"]) this.#refusals.inc({ cause }, 0);
     this.#plannerRestarts = new Counter({
       name: "zerograph_graphql_planner_restarts_total",
       help: "Restarts of the GraphQL planner process",

@@ -193,7 +193,7 @@ function registerSharedGauges(registry: Registry, sources: Sampled): void {
   register(
     registry,
     "zerograph_provider_circuit_state",
-    "Circuit breakers of this process, the worst of a provider's models: 0 closed, 1 half-open, 2 open",
+    "Circuit breakers of this process, the worst of a provider's models: 0 closed, 1 half-open, 2 open; absent for a provider to which it has sent no requests",
     ["provider"],
     async (gauge) => {
       // A provider has a circuit for each of its models: the worst of them is shown.

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startMetrics } from "../../gateway/http/metrics.ts";
 import type { Phase } from "../../gateway/roles/start.ts";
+import { VERDICTS } from "../../src/inference/evidence/tee-signature.ts";
 import { Metrics } from "../../src/metrics/metrics.ts";
 import { readinessOf } from "../../src/metrics/readiness.ts";
 import { MODEL } from "../support/chain/network.ts";
@@ -64,6 +65,11 @@ describe("/metrics", () => {
     expect(new URL(place.origin).hostname).toBe("127.0.0.1");
     for (const path of ["/metrics", "/debug", "/v1/metrics"])
       expect((await fetch(stack().origin + path)).status).toBe(404);
+  });
+
+  test("has no circuit of a provider to which the process has sent nothing", async () => {
+    const provider = stack().app.catalogue.providers()[0]?.address ?? "";
+    expect(await seriesOf("zerograph_provider_circuit_state", { provider })).toBeUndefined();
   });
 
   test("counts a request by OpenTelemetry's names for GenAI", async () => {
@@ -177,6 +183,14 @@ describe("/metrics", () => {
       true,
       false,
     ]);
+  });
+
+  test("begins the counters of alerts at 0, so that the first event increases them", async () => {
+    const { body } = await new Metrics().text();
+    for (const verdict of VERDICTS)
+      expect(body).toContain(`zerograph_evidence_total{verdict="${verdict}"} 0`);
+    for (const cause of ["event_loop", "memory"])
+      expect(body).toContain(`zerograph_refusals_total{cause="${cause}"} 0`);
   });
 
   test("omits what cannot be read, and still answers", async () => {

@@ -117,6 +117,12 @@ export class HealthService {
     };
   }
 
+  /** The circuit of a provider; undefined if this process has sent it no requests. */
+  circuitOf(provider: Provider): ProviderState["circuit"] | undefined {
+    const known = this.#circuits.peek(keyOf(provider));
+    return known && circuitOf(known, this.#dependencies.clock.monotonicMs());
+  }
+
   /** Records the start of a request to a provider. */
   begin(provider: Provider): Trial {
     const circuit = this.#circuitOf(provider);
