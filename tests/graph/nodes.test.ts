@@ -295,6 +295,31 @@ test("an id that the database cannot store is the id of nothing, by each way to 
   }
 });
 
+test("an id in another form finds its entity under the one id that the entity has, or nothing", async () => {
+  const forms: readonly ((key: string) => string)[] = [
+    (key) => key.replaceAll(/[a-f]+(?=[0-9a-f:-]*$)/g, (hex) => hex.toUpperCase()),
+    (key) => key.toUpperCase(),
+    (key) => `${key}:junk`,
+    (key) => `${key} `,
+    (key) => `0${key}`,
+  ];
+  const caseless = new Set<string>();
+  for (const name of NODE_NAMES) {
+    const { id } = await find(name);
+    const key = readNodeId(id ?? "")?.key ?? "";
+    const ids = forms.map((form) => toNodeId(name, form(key)));
+    const query = "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }";
+    const { data } = await ask(stack().origin, world.secret, query, { ids });
+    const answers = (data.nodes as readonly ({ readonly id: string } | null)[]).map(
+      (node) => node?.id ?? null,
+    );
+    expect([name, ...new Set(answers.filter((answer) => answer !== null && answer !== id))]).toEqual([name]);
+    expect([name, ...answers.slice(2)]).toEqual([name, null, null, null]);
+    if (ids[0] !== id && answers[0] === id) caseless.add(name);
+  }
+  expect([...caseless]).toEqual(expect.arrayContaining(["Provider", "File", "AgentToken", "AgentContract"]));
+});
+
 test("a tag that the database cannot store is refused, by the name of its argument", async () => {
   for (const [field, param] of [
     ["usage { tags(name: $name) { tag { name } } }", "name"],

@@ -4,7 +4,7 @@ import { AppError } from "../../../src/kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
 import { NodeType } from "../../shared/nodes/node.type.ts";
-import { readNodeId } from "../../shared/nodes/node-id.ts";
+import { canonicalNodeId, readNodeId } from "../../shared/nodes/node-id.ts";
 import { isOwnNode } from "./node.stubs.ts";
 
 const MAX_IDS = 100;
@@ -43,6 +43,6 @@ async function findNode(id: string, context: Context): Promise<NodeType | null> 
   const node = readNodeId(id);
   const found = node && (await NODE_FINDERS[node.name](node.key, context));
   if (!node || !found) return null;
-  const shown = isOwnNode(node.name) ? found : { id };
+  const shown = isOwnNode(node.name) ? found : { id: canonicalNodeId(node) };
   return { ...shown, __typename: node.name } as NodeType & { readonly __typename: string };
 }

@@ -45,8 +45,8 @@ export const NODE_FINDERS = {
   KvStream: (key, { services }) => (isHash32(key) ? services.kv.stream(lowerHex(key)) : null),
   KvTransaction: (key, { loaders }) => (isCount(key) ? loaders.kvTransactions.load(BigInt(key)) : null),
   AgentToken: (key, { loaders }) => {
-    const [contract = "", tokenId = ""] = key.split(":");
-    if (!isAddress(contract) || !isUint256(tokenId)) return null;
+    const [contract = "", tokenId = "", ...rest] = key.split(":");
+    if (!isAddress(contract) || !isUint256(tokenId) || rest.length > 0) return null;
     return loaders.agentTokens.load({ contract: lowerHex(contract), tokenId: BigInt(tokenId) });
   },
   AgentContract: (key, { services }) =>

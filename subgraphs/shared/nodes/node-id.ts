@@ -34,6 +34,22 @@ export function toNodeId(name: NodeName, key: string): string {
   return Buffer.from(`${name}:${key}`).toString("base64url");
 }
 
+/** The entities whose raw key is hex, or has it: they are found by it in any letter case. */
+const CASELESS: ReadonlySet<NodeName> = new Set([
+  "Account",
+  "ImageJob",
+  "Provider",
+  "File",
+  "KvStream",
+  "AgentToken",
+  "AgentContract",
+]);
+
+/** The one id that an entity has, whichever form of its key it was found by: caches of clients know entities by it. */
+export function canonicalNodeId({ name, key }: NodeKey): string {
+  return toNodeId(name, CASELESS.has(name) ? key.toLowerCase() : key);
+}
+
 /** Reads a global id; undefined for any other text. */
 export function readNodeId(id: string): NodeKey | undefined {
   const text = Buffer.from(id, "base64url").toString("utf8");
