@@ -50,7 +50,7 @@ export function denialsOf<C>(
     if (!verdicts.has(guard)) {
       const denial = guard.refuse(context);
       verdicts.set(guard, denial);
-      if (denial) key += ` !${guard.id}:${denial.code}`;
+      if (denial) key += ` !${guard.id}:${denial.code}:${denial.message}`;
     }
     const denial = verdicts.get(guard);
     if (denial) denied.set(node, denial);

@@ -17,11 +17,12 @@ let secretsTold = 0;
 const subgraphs = {
   things: {
     sdl: `
-      type Query { things: [Thing!]! thing: Thing hidden: Int @authenticated nodes: [Node!]! vault: Vault box: Box! }
+      type Query { things: [Thing!]! thing: Thing hidden: Int @authenticated double: Double @requiresScopes(scopes: [["keys:read"]]) nodes: [Node!]! vault: Vault box: Box! }
       type Mutation { touch: Int erase: Int @policy(policies: [["wallet-session"]]) }
       interface Node { id: ID! name: String }
       type Thing implements Node @key(fields: "id") { id: ID! name: String secret: String @requiresScopes(scopes: [["keys:read"]]) }
       type Open implements Node { id: ID! name: String @requiresScopes(scopes: [["account:read"]]) }
+      type Double @requiresScopes(scopes: [["keys:manage"]]) { gold: Int }
       type Vault @authenticated { gold: Int }
       type Box { sure: Int! @requiresScopes(scopes: [["account:read", "keys:read"], ["keys:manage"]]) other: Int }
     `,
@@ -32,6 +33,7 @@ const subgraphs = {
         hidden: () => 1,
         nodes: () => ROWS.map((row) => ({ __typename: "Thing", ...row })),
         vault: () => ({ gold: 7 }),
+        double: () => ({ gold: 8 }),
         box: () => ({ sure: 1, other: 2 }),
       },
       Mutation: { touch: () => 1, erase: () => ++secretsTold },
@@ -83,7 +85,8 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
       path.join("."),
       extensions.code,
     ]);
-    return { data, reported, asked: federation.asked.map(({ text }) => text).join("\n") };
+    const messages = errors.map(({ message }: { message: string }) => message);
+    return { data, reported, messages, asked: federation.asked.map(({ text }) => text).join("\n") };
   };
 
   test("a refused field is null with an error at each of its places, and no subgraph request is sent for it", async () => {
@@ -108,6 +111,15 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect((await run(mk("account:read"), query)).data.thing).toEqual({ secret: null, price: 5 });
     expect((await run(SESSION, query)).data.thing).toEqual({ secret: "s3cret", price: 5 });
     expect((await run(NOBODY, query)).reported).toHaveLength(2);
+  });
+
+  test("callers that lack different scopes of one field each read the scope that they lack", async () => {
+    const query = "{ double { gold } }";
+    const lacking = async (principal: Principal) => (await run(principal, query)).messages;
+    expect(await lacking(mk("account:read"))).toEqual(["This credential lacks the scope keys:read."]);
+    expect(await lacking(mk("keys:read"))).toEqual(["This credential lacks the scope keys:manage."]);
+    expect(await lacking(mk("account:read"))).toEqual(["This credential lacks the scope keys:read."]);
+    expect((await run(mk("keys:read", "keys:manage"), query)).data).toEqual({ double: { gold: 8 } });
   });
 
   test("a subgraph from which nothing else is selected is not called", async () => {
