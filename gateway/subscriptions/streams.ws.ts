@@ -20,6 +20,7 @@ import type { Results, StreamContext, StreamedOperation } from "./streamed-opera
 import type { Streams } from "./streams.ts";
 
 const PATH = "/graphql";
+const TOO_MANY = "Too many subscriptions on one socket";
 
 /** The memory budget of an operation, and what aborts it when the client completes it or leaves. */
 type SocketOperation = { readonly memory: OperationMemory; readonly abort: AbortController };
@@ -115,8 +116,11 @@ function createProtocol(streams: Streams) {
     },
     async onSubscribe({ extra, subscriptions }, id, payload) {
       // The new subscription is already among them.
-      if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket)
-        extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
+      if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket) {
+        extra.socket.close(CloseCode.TooManyInitialisationRequests, TOO_MANY);
+        // The operation must not run: its client learns that it was refused.
+        return [toGraphFailure(new AppError("rate_limit_exceeded", TOO_MANY))];
+      }
       const { account, replayKey, operations } = extra;
       if (!account) throw new Error("a socket subscribes when it is acknowledged");
       const operation = {

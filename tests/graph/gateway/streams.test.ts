@@ -172,6 +172,28 @@ describe("a socket is closed with", () => {
     expect(await closed).toMatchObject({ code: 4429, reason: "Too many subscriptions on one socket" });
   });
 
+  test("an operation beyond the subscriptions of a socket, which closes it, is not carried out", async () => {
+    const { account } = await newOwner();
+    const scopes = ["keys:read", "keys:create"] as const;
+    const { secret } = await stack().app.managementKeys.create(account, newId(), scopes);
+    const { socket, send, closed } = await openAcknowledged(secret);
+    for (let n = 0; n < LIMITS.subscriptionsPerSocket; n++) send(subscribe(String(n)));
+    const creating = (name: string) =>
+      `mutation { createApiKey(input: { name: "${name}" }) { apiKey { id } } }`;
+    const [refused, later] = [newId(), newId()];
+    // The socket stays as it is until its client, which reads nothing, answers the close.
+    socket.pause();
+    send(subscribe("create", creating(refused)));
+    await ask(stack().origin, secret, creating(later));
+    const query = "{ viewer { account { apiKeys(first: 100) { nodes { name } } } } }";
+    const { data } = await ask(stack().origin, secret, query);
+    const names = data.viewer.account.apiKeys.nodes.map(({ name }: { readonly name: string }) => name);
+    expect(names).toContain(later);
+    expect(names).not.toContain(refused);
+    socket.resume();
+    expect((await closed).code).toBe(4429);
+  });
+
   test("4429 for one message too many in a second", async () => {
     const { send, closed } = await openAcknowledged();
     for (let n = 0; n < 3 * LIMITS.messagesPerSecond; n++) send({ type: "ping" });
