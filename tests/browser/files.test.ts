@@ -239,6 +239,62 @@ test("a segment that fails is sent again, and an upload goes on after a reload w
   expect(await page.getByRole("region", { name: "Unfinished uploads" }).count()).toBe(0);
 });
 
+test("a file that two tabs upload at once is paid for once", async (context) => {
+  const { browser, product } = dashboard();
+  if (!browser) return context.skip();
+  const tabs = await browser.newContext();
+  onTestFinished(() => tabs.close());
+  const first = await tabs.newPage();
+  await first.goto(`${product.origin}/dashboard/`);
+  await first.getByRole("button", { name: "Sign in with the development wallet" }).click();
+  await heading(first, "Overview");
+  const second = await tabs.newPage();
+  const isPaid = Promise.withResolvers<void>();
+  let payments = 0;
+  await tabs.route("**/development-wallet/send", async (route) => {
+    payments++;
+    await isPaid.promise;
+    await route.continue();
+  });
+  const file = bytesFile("twice.bin");
+  for (const tab of [first, second]) {
+    await tab.goto(`${product.origin}/dashboard/storage`);
+    await heading(tab, "Storage");
+    const prepared = tab.waitForResponse((answer) =>
+      Boolean(answer.request().postData()?.includes("query PrepareUpload")),
+    );
+    await tab.getByLabel("Files to upload").setInputFiles(file);
+    await (await prepared).finished();
+    if (tab === first) await expect.poll(() => payments).toBe(1);
+    else await tab.evaluate("fetch('/dashboard/', { method: 'HEAD' }).then(() => {})");
+  }
+  isPaid.resolve();
+  for (const tab of [first, second])
+    await tab.getByRole("img", { name: "twice.bin: 3 of 3 segments stored" }).waitFor();
+  expect(payments).toBe(1);
+});
+
+test("signing out during an upload leaves the page, and asks nothing after the session has ended", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "Storage");
+  const asked: string[] = [];
+  page.on("dialog", (dialog) => {
+    asked.push(dialog.type());
+    void dialog.dismiss();
+  });
+  await page.route("**/file/segment", () => {});
+  await page.getByLabel("Files to upload").setInputFiles(bytesFile("left.bin"));
+  await page.getByRole("img", { name: "left.bin: 0 of 3 segments stored, 1 being sent" }).waitFor();
+  await page.getByRole("button", { name: /^Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await expect
+    .poll(() => asked.length > 0 || page.getByRole("button", { name: /^Sign in/ }).count())
+    .toBeTruthy();
+  expect(asked).toEqual([]);
+  await page.getByRole("button", { name: "Sign in with the development wallet" }).waitFor();
+});
+
 test("a folder is uploaded with its files, browsed by its URL, and one file of it verified with the folder's list", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await dashboard().signedIn();

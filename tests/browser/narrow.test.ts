@@ -186,13 +186,16 @@ test.for([
   async (viewport, context) => {
     if (!dashboard().browser) return context.skip();
     const { origin, mk } = dashboard().product;
-    const tag = { name: "t".repeat(64), value: "v".repeat(512) };
-    const created = async (path: string, body: object) =>
-      (await rest<Created>(origin, path, mk, { body })).body;
+    const tag = { name: "t".repeat(64), value: `${viewport.width}${"v".repeat(512)}`.slice(0, 512) };
+    const created = async (path: string, body: object) => {
+      const answer = await rest<Created>(origin, path, mk, { body });
+      expect(answer.status, `${path} ${JSON.stringify(answer.body)}`).toBeLessThan(300);
+      return answer.body;
+    };
     const name = `${viewport.width}${LONG}`.slice(0, 100);
     const { key } = await created("/v1/api-keys", { name });
     await created("/v1/webhooks", { name, url: `https://example.com/${LONG}`, events: ["job.ended"] });
-    await created("/v1/tag-budgets", { tag, credit_limit: "1", reset_period: "daily" });
+    await created("/v1/tag-budgets", { ...tag, credit_limit: "1", reset_period: "daily" });
     const asked = { model: "devnet-chat", messages: [{ role: "user", content: "The sea?" }] };
     const headers = { "x-tag": `${tag.name}=${tag.value}` };
     const answer = await rest<{ readonly x_0g_trace: Trace }>(origin, "/v1/chat/completions", key, {

@@ -3,7 +3,7 @@ import { useQuery } from "urql";
 import { graphql } from "./query/graph.ts";
 
 const PRICES = graphql(`
-  query TokenPrice { models(first: 20) { nodes { pricing { input } pricingUsd { input } } } }
+  query TokenPrice { models(first: 20) { nodes { pricing { input output } pricingUsd { input output } } } }
 `);
 
 const UsdPerToken = createContext<number | undefined>(undefined);
@@ -15,9 +15,11 @@ const UsdPerToken = createContext<number | undefined>(undefined);
 export function TokenPriceProvider({ children }: { children: ReactNode }) {
   const [{ data }] = useQuery({ query: PRICES, requestPolicy: "cache-first" });
   const price = useMemo(() => {
+    // Images have a price of their output only.
     for (const { pricing, pricingUsd } of data?.models?.nodes ?? [])
-      if (pricingUsd && pricing && pricing.input !== "0")
-        return Number(pricingUsd.input) / (Number(pricing.input) / 1e18);
+      for (const unit of ["input", "output"] as const)
+        if (pricingUsd && pricing && pricing[unit] !== "0")
+          return Number(pricingUsd[unit]) / (Number(pricing[unit]) / 1e18);
     return undefined;
   }, [data]);
   return <UsdPerToken value={price}>{children}</UsdPerToken>;

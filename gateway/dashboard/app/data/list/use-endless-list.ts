@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useReducer, useRef } from "react";
 import type { AnyVariables, CombinedError, TypedDocumentNode } from "urql";
 import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
-import { useLive } from "../../../../../packages/client/src/react.ts";
 import { isUnreachable, reader } from "../query/graph.ts";
+import { useFollowed } from "../query/use-followed.ts";
 import { useRefresh } from "../query/use-refresh.ts";
 import { useRetryLater } from "../query/use-retry-later.ts";
 import { type Connection, isSpan, mergeHead, type Span } from "./list-span.ts";
@@ -136,11 +136,12 @@ export function useEndlessList<Data, Row>(options: Options<Data, Row>): EndlessL
     if (isAtTop.current || !merged.hasNew) set({ span: merged.span, waiting: undefined });
     else set({ waiting: connection });
   });
-  const followed = useLive(
+  const followed = useFollowed(
     (after === undefined ? changes : null) as TypedDocument<unknown, object> | null,
     {},
     {
       onEvent: refreshHead,
+      onGap: refreshHead,
       keep: 1,
     },
   );

@@ -2,7 +2,8 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useQuery } from "urql";
 import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
-import { useLive } from "../../../../../packages/client/src/react.ts";
+import type { Live } from "../../../../../packages/client/src/react.ts";
+import { useFollowed } from "../query/use-followed.ts";
 import { useKept } from "../query/use-kept.ts";
 import { useRefresh } from "../query/use-refresh.ts";
 import type { Position } from "./list-search.ts";
@@ -32,7 +33,7 @@ export type List<Row> = {
   /** Undefined where there is nothing older. */
   readonly older: (() => void) | undefined;
   /** Whether the list follows its changes; undefined for one that does not. */
-  readonly liveness: Pick<ReturnType<typeof useLive>, "state" | "error"> | undefined;
+  readonly liveness: Pick<Live<unknown>, "state" | "error"> | undefined;
 };
 
 type Options<Data, Row> = {
@@ -82,10 +83,10 @@ export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
   const [{ data, error, fetching }, query] = useQuery({ query: document, variables, pause });
   const refetch = useCallback(() => query({ requestPolicy: "network-only" }), [query]);
   const refresh = useRefresh(refetch);
-  const followed = useLive(
+  const followed = useFollowed(
     (options.changes as TypedDocument<unknown, object> | undefined) ?? null,
     options.changeVariables ?? {},
-    { onEvent: refresh, keep: 1 },
+    { onEvent: refresh, onGap: refresh, keep: 1 },
   );
   // Rows stay while they cannot be read again. An operation that failed as a whole has null as its data.
   const shown = useKept(JSON.stringify(variables), { data: data as object | undefined, error, fetching });

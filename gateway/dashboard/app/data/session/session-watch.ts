@@ -45,7 +45,13 @@ export function reloadEnded(): void {
   location.reload();
 }
 
-/** Whether `reloadEnded` was called: nothing keeps this page open. */
+/** Leaves the page after a sign-out, so that no data of the account stays in memory. */
+export function leaveEnded(): void {
+  isReloadingPage = true;
+  location.assign("/dashboard/");
+}
+
+/** Whether the page is left because the session is over: nothing keeps it open. */
 export function isReloading(): boolean {
   return isReloadingPage;
 }

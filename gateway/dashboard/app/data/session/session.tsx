@@ -5,7 +5,7 @@ import { client, graphql, isAnonymous, isSessionEnded, resultOf } from "../query
 import { liveClient } from "../query/live.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { endOwn, keepOnly } from "./own-storage.ts";
-import { noteEnded, notifyTabs } from "./session-watch.ts";
+import { leaveEnded, noteEnded, notifyTabs } from "./session-watch.ts";
 import { useSessionEnd } from "./use-session-end.ts";
 import { addressOf, reasonUnknown } from "./who.ts";
 
@@ -127,8 +127,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       }
       notifyTabs("signed-out");
       endOwn();
-      // Reloads the page: no data of this account stays in memory.
-      location.assign("/dashboard/");
+      leaveEnded();
     },
   };
   return <SessionContext value={session}>{children}</SessionContext>;

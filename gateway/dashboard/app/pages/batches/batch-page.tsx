@@ -2,8 +2,8 @@ import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { useMutation, useQuery } from "urql";
-import { useLive } from "../../../../../packages/client/src/react.ts";
 import { resultOf } from "../../data/query/graph.ts";
+import { useFollowed } from "../../data/query/use-followed.ts";
 import { ConfirmDialog } from "../../parts/form/dialog.tsx";
 import { Breadcrumb } from "../../parts/page/breadcrumb.tsx";
 import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page/page.tsx";
@@ -37,7 +37,7 @@ function OneBatch({ id }: { readonly id: string }) {
   const refetch = () => query({ requestPolicy: "network-only" });
   const [last, setLast] = useState<BatchCounts>();
   const isOver = last !== undefined && hasEnded(last.status);
-  const liveness = useLive(
+  const liveness = useFollowed(
     isOver ? null : BATCH_PROGRESS,
     { id },
     {
@@ -45,6 +45,10 @@ function OneBatch({ id }: { readonly id: string }) {
       onEvent({ batchProgress }) {
         setLast(batchProgress);
         if (hasEnded(batchProgress.status)) refetch();
+      },
+      onGap() {
+        setLast(undefined);
+        refetch();
       },
     },
   );

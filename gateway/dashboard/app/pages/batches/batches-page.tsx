@@ -1,9 +1,9 @@
 import { Button, Tabs } from "@mantine/core";
 import Plus from "lucide-react/icons/plus";
 import { useState } from "react";
-import { useLive } from "../../../../../packages/client/src/react.ts";
 import { toPlainTokens } from "../../data/amounts.ts";
 import { useFilters, useList } from "../../data/list/use-list.ts";
+import { useFollowed } from "../../data/query/use-followed.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
 import { Page } from "../../parts/page/page.tsx";
 import { EmptyState } from "../../parts/page/states.tsx";
@@ -65,7 +65,7 @@ function BatchList() {
   const list = useList({ query: BATCHES, pick: ({ batches }) => batches });
   const refresh = useRefresh(list.refetch);
   const [updates, setUpdates] = useState<ReadonlyMap<string, BatchCounts & { sequence: number }>>(new Map());
-  const liveness = useLive(
+  const liveness = useFollowed(
     BATCHES_CHANGED,
     {},
     {
@@ -79,6 +79,7 @@ function BatchList() {
         const isKnown = list.rows?.some(({ batchId }) => batchId === change.batchId);
         if (!isKnown || hasEnded(change.status)) refresh();
       },
+      onGap: refresh,
     },
   );
   const rows = list.rows?.map((batch) => withUpdate(batch, updates.get(batch.batchId)));

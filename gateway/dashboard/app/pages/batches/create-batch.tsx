@@ -1,10 +1,12 @@
 import { Alert, Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
+import type { ResultOf } from "gql.tada";
 import { useEffect, useRef, useState } from "react";
 import { useFormContext, useWatch } from "react-hook-form";
-import { useMutation, useQuery } from "urql";
+import { useMutation } from "urql";
 import * as z from "zod";
 import { toNeuron } from "../../data/amounts.ts";
+import { useWhole } from "../../data/list/use-whole.ts";
 import { graphql, resultOf } from "../../data/query/graph.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { toastSuccess } from "../../data/toast.ts";
@@ -29,9 +31,12 @@ const REVOKE_KEY = graphql(`
     revokeApiKey(input: $input) { userErrors { message } }
   }
 `);
-const MODELS = graphql(
-  "query BatchModels { models(first: 100) { nodes { modelId } pageInfo { hasNextPage } } }",
-);
+const MODELS = graphql(`
+  query BatchModels($after: Cursor) {
+    models(first: 100, after: $after) { nodes { modelId } pageInfo { hasNextPage endCursor } }
+  }
+`);
+const ALL_MODELS = { query: MODELS, pick: ({ models }: ResultOf<typeof MODELS>) => models };
 
 /** A batch runs for 24 hours at most; its key ends after that. */
 const KEY_HOURS = 30;
@@ -131,7 +136,7 @@ function InputField({
 }) {
   const { setValue } = useFormContext();
   const file: File | null = useWatch({ name: "file" }) ?? null;
-  const [{ data }] = useQuery({ query: MODELS });
+  const { rows: offered, isCut } = useWhole(ALL_MODELS);
   const [failure, setFailure] = useState<string>();
   const [dropped, setDropped] = useState<File>();
   const drop = ({ files: [given] }: DataTransfer) => {
@@ -145,15 +150,14 @@ function InputField({
     if (!file) return;
     const stopped = new AbortController();
     const { signal } = stopped;
-    // Of more models than one page has, some are not known here.
-    const isAll = data?.models && !data.models.pageInfo.hasNextPage;
-    const models = isAll ? new Set(data.models?.nodes.map(({ modelId }) => modelId)) : undefined;
+    // Of a list that is cut, some models are not known here.
+    const models = offered && !isCut ? new Set(offered.map(({ modelId }) => modelId)) : undefined;
     checkBatchInput(file, { models, signal }).then(
       (found) => !signal.aborted && onSummary(found),
       () => !signal.aborted && setFailure("The file could not be read."),
     );
     return () => stopped.abort();
-  }, [file, data, onSummary]);
+  }, [file, offered, isCut, onSummary]);
   return (
     <>
       <DropArea onDrop={drop}>

@@ -1,9 +1,9 @@
 import { Progress } from "@mantine/core";
 import { useCallback, useEffect } from "react";
 import { useQuery } from "urql";
-import { useLive } from "../../../../../packages/client/src/react.ts";
 import { type List, useList } from "../../data/list/use-list.ts";
 import { graphql } from "../../data/query/graph.ts";
+import { useFollowed } from "../../data/query/use-followed.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { Page, Section, Stat, Stats } from "../../parts/page/page.tsx";
@@ -67,7 +67,7 @@ function Balance({ of: { rows } }: { of: List<Deposit> }) {
   const [{ data }, query] = useQuery({ query: BALANCE });
   const refetch = useCallback(() => query({ requestPolicy: "network-only" }), [query]);
   // With the deposits, and with every request.
-  useLive(MOVED, {}, { onEvent: useRefresh(refetch), keep: 1 });
+  useFollowed(MOVED, {}, { onEvent: useRefresh(refetch), onGap: refetch, keep: 1 });
   useEffect(() => {
     if (rows) refetch();
   }, [rows, refetch]);

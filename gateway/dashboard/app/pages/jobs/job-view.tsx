@@ -1,8 +1,8 @@
 import type { ResultOf } from "gql.tada";
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "urql";
-import { useLive } from "../../../../../packages/client/src/react.ts";
 import { graphql, resultOf } from "../../data/query/graph.ts";
+import { useFollowed } from "../../data/query/use-followed.ts";
 import { ActionButton } from "../../parts/form/action-button.tsx";
 import { Section, Stat, Stats } from "../../parts/page/page.tsx";
 import { EmptyState, Failure, Outcome } from "../../parts/page/states.tsx";
@@ -61,7 +61,7 @@ export function JobView({ id, since }: { id: string; since?: string | undefined 
     if (steps.length > 0) storeSteps(id, steps);
   }, [id, steps]);
   const last = steps.at(-1);
-  const liveness = useLive(
+  const liveness = useFollowed(
     last && isFinal(last.status) ? null : PROGRESS,
     { id },
     {
@@ -70,6 +70,7 @@ export function JobView({ id, since }: { id: string; since?: string | undefined 
         setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
         if (isFinal(step.status)) refetch();
       },
+      onGap: refetch,
     },
   );
   return (

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import type { ResultOf } from "gql.tada";
 import { useMemo, useState } from "react";
-import { useLive } from "../../../../../packages/client/src/react.ts";
 import { milliseconds } from "../../data/durations.ts";
 import { useList } from "../../data/list/use-list.ts";
 import { graphql } from "../../data/query/graph.ts";
+import { useFollowed } from "../../data/query/use-followed.ts";
+import { useRefresh } from "../../data/query/use-refresh.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { Page } from "../../parts/page/page.tsx";
 import { EmptyState } from "../../parts/page/states.tsx";
@@ -39,17 +40,23 @@ type Job = NonNullable<ResultOf<typeof JOBS>["imageJobs"]>["nodes"][number];
 /** All image jobs, live. */
 export function JobsPage() {
   const list = useList({ query: JOBS, pick: ({ imageJobs }) => imageJobs });
+  const refresh = useRefresh(list.refetch);
   const [updates, setUpdates] = useState<ReadonlyMap<string, Progress>>(new Map());
-  const liveness = useLive(
+  const liveness = useFollowed(
     ALL_PROGRESS,
     {},
     {
       onEvent({ imageJobChanged: step }) {
-        setUpdates((known) => new Map(known).set(step.jobId, step));
+        setUpdates((known) =>
+          step.sequence > (known.get(step.jobId)?.sequence ?? 0)
+            ? new Map(known).set(step.jobId, step)
+            : known,
+        );
         // One that is new, or that has its end and its cost now.
         const isKnown = list.rows?.some(({ jobId }) => jobId === step.jobId);
-        if (!isKnown || isFinal(step.status)) list.refetch();
+        if (!isKnown || isFinal(step.status)) refresh();
       },
+      onGap: refresh,
     },
   );
   const { symbol } = useNetwork();
@@ -81,7 +88,8 @@ export function JobsPage() {
 }
 
 function withUpdate(job: Job, step: Progress | undefined): Job {
-  if (!step) return job;
+  // Of a job that has ended the list has the last word.
+  if (!step || isFinal(job.status)) return job;
   const { status, fraction, attempt, errorMessage } = step;
   return {
     ...job,

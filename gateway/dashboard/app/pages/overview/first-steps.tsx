@@ -17,6 +17,9 @@ const FirstSubscription = lazy(async () => ({
   default: await loadAgain(async () => (await import("./first-call.tsx")).FirstSubscription),
 }));
 
+/** A balance that could not be read is not known to be funded. */
+const NOTHING = { available: "0" };
+
 /**
  * What a new user does first; each step is ticked as soon as it is done, wherever it was done. Shown from an empty
  * account on until all is done, or the user hides it.
@@ -26,7 +29,8 @@ export function FirstSteps({ account }: { account: Account }) {
   const [secret, setSecret] = useState<string>();
   const hasKey = (account.apiKeys?.nodes.length ?? 0) > 0;
   const hasCalled = (account.requests?.nodes.length ?? 0) > 0;
-  const hasDeposit = (account.deposits?.nodes.length ?? 0) > 0 || account.balance?.available !== "0";
+  const hasDeposit =
+    (account.deposits?.nodes.length ?? 0) > 0 || (account.balance ?? NOTHING).available !== "0";
   const isEmpty = account.requests !== null && !hasCalled;
   const hasSubscribed = kept.hasSubscribed === true;
   const isDone = hasKey && hasCalled && hasDeposit && hasSubscribed;

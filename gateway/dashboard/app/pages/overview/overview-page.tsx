@@ -1,8 +1,8 @@
 import { useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { useQuery } from "urql";
-import { useLive } from "../../../../../packages/client/src/react.ts";
 import { loadAgain } from "../../data/query/fetch-again.ts";
+import { useFollowed } from "../../data/query/use-followed.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
 import { usePeriod } from "../../data/use-period.ts";
 import { Page } from "../../parts/page/page.tsx";
@@ -45,7 +45,7 @@ export function OverviewPage() {
   useEffect(() => {
     if (isPartial) refresh();
   }, [error]);
-  const liveness = useLive(
+  const liveness = useFollowed(
     BALANCE,
     {},
     {
@@ -53,8 +53,14 @@ export function OverviewPage() {
         setMoved(balanceChanged.balance);
         if (balanceChanged.cause !== "HOLD") refresh();
       },
+      onGap() {
+        setMoved(undefined);
+        refresh();
+      },
     },
   );
+  // The balance of a subscription that has ended is older than the next one that is queried.
+  const isFollowed = liveness.error === undefined;
   return (
     <Page
       title="Overview"
@@ -82,7 +88,7 @@ export function OverviewPage() {
         {(account) => (
           <>
             <FirstSteps account={account} />
-            <Figures account={account} balance={moved ?? account.balance} range={range} />
+            <Figures account={account} balance={(isFollowed && moved) || account.balance} range={range} />
             <Suspense fallback={<Loading rows={11} />}>
               <SpendCard account={account} range={range} />
               <LatestRequests account={account} range={range} />

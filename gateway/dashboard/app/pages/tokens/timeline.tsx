@@ -1,6 +1,6 @@
-import { useLive } from "../../../../../packages/client/src/react.ts";
 import type { List } from "../../data/list/use-list.ts";
 import { isRefusal, reasonOf } from "../../data/query/graph.ts";
+import { useFollowed } from "../../data/query/use-followed.ts";
 import { usePolling } from "../../data/query/use-polling.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
 import { Section } from "../../parts/page/page.tsx";
@@ -23,8 +23,9 @@ export function Timeline({
 }) {
   const { refetch, newer } = list;
   const refresh = useRefresh(refetch);
-  const live = useLive(TRANSFERRED, token, { onEvent: refresh, keep: 1 });
-  useLive(PUBLISHED, token, { onEvent: refresh, keep: 1 });
+  const follow = { onEvent: refresh, onGap: refresh, keep: 1 };
+  const live = useFollowed(TRANSFERRED, token, follow);
+  useFollowed(PUBLISHED, token, follow);
   usePolling(refetch, newer === undefined ? EVERY_MS : null);
   return (
     <Section title="Timeline" actions={<Live liveness={live} />}>

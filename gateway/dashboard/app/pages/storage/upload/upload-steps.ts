@@ -54,12 +54,15 @@ export async function uploadFile(
     if (!upload) throw new Error(reasonOf(made.error));
     if (upload.root !== hashed.root) throw new Error("The gateway computed another root than this page.");
     if (!upload.alreadyFinalized) {
-      if (upload.transaction && !isJustPaid(address, hashed.root)) {
-        steps.onPaying(upload.fee);
-        await wallet.send({ ...upload.transaction, chain });
-        rememberUnfinished(address, { ...kept, paidAt: Date.now() });
-        signal.throwIfAborted();
-      }
+      const { transaction, fee } = upload;
+      if (transaction)
+        await alone(`${address} ${hashed.root}`, signal, async () => {
+          if (isJustPaid(address, hashed.root)) return;
+          steps.onPaying(fee);
+          await wallet.send({ ...transaction, chain });
+          rememberUnfinished(address, { ...kept, paidAt: Date.now() });
+        });
+      signal.throwIfAborted();
       steps.onSending();
       await sendMissing(worker, { address, root: hashed.root }, steps.onReport);
     }
@@ -68,6 +71,13 @@ export async function uploadFile(
   } finally {
     worker.end();
   }
+}
+
+/** Runs when no other tab of this browser runs anything of this name. A page over plain HTTP has no locks. */
+async function alone(name: string, signal: AbortSignal, run: () => Promise<void>): Promise<void> {
+  const { locks } = navigator as Partial<Navigator>;
+  if (locks) await locks.request(`zerograph-upload ${name}`, { signal }, run);
+  else await run();
 }
 
 type Sent = { readonly address: string; readonly root: string };
