@@ -268,6 +268,7 @@ test("a file that two tabs upload at once is paid for once", async (context) => 
     if (tab === first) await expect.poll(() => payments).toBe(1);
     else await tab.evaluate("fetch('/dashboard/', { method: 'HEAD' }).then(() => {})");
   }
+  expect(payments).toBe(1);
   isPaid.resolve();
   for (const tab of [first, second])
     await tab.getByRole("img", { name: "twice.bin: 3 of 3 segments stored" }).waitFor();
@@ -285,7 +286,9 @@ test("signing out during an upload leaves the page, and asks nothing after the s
   });
   await page.route("**/file/segment", () => {});
   await page.getByLabel("Files to upload").setInputFiles(bytesFile("left.bin"));
-  await page.getByRole("img", { name: "left.bin: 0 of 3 segments stored, 1 being sent" }).waitFor();
+  await page
+    .getByRole("img", { name: "left.bin: 0 of 3 segments stored, 2 waiting, 1 being sent" })
+    .waitFor();
   await page.getByRole("button", { name: /^Account/ }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await expect
