@@ -1,5 +1,9 @@
 import { AppError } from "../../kernel/errors.ts";
-import { DeadlineExceeded, ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import {
+  DeadlineExceeded,
+  ProviderFailure,
+  ProviderRefusal,
+} from "../providers/exchange/provider-failure.ts";
 
 /** The failure of an attempt. Without an account with the provider there is no credential for it. */
 export function failureOfAttempt(error: AppError): AppError {
@@ -22,6 +26,18 @@ export function asOfSlowClient(
 ): AppError {
   if (!(failure instanceof DeadlineExceeded) || 2 * waitMs <= totalMs) return failure;
   return new AppError("provider_error", "The answer was read too slowly to end in time.", { cause: failure });
+}
+
+/**
+ * The failure of a stream that had content. The provider had accepted the request, so a refusal without a known reason is
+ * its own failure: vLLM reports any exception while it answers as 400.
+ */
+export function asOfAcceptedRequest(failure: AppError): AppError {
+  if (!(failure instanceof ProviderRefusal)) return failure;
+  return new ProviderFailure("failed", {
+    message: "The provider failed.",
+    cause: new Error("the request was refused after content"),
+  });
 }
 
 /** Whether an event could not be read, so that it may be the beginning of one. */

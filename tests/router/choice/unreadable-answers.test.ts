@@ -280,6 +280,55 @@ describe("a provider that is overloaded", () => {
   });
 });
 
+describe("an error that states the status 400, 413 or 422 as its code", () => {
+  const blamed = (code: number) => ({
+    error: { message: "top_p must be at most 1", type: "BadRequestError", code },
+  });
+  const inAnswer: Script = (_, reply) => sendJson(reply, 200, blamed(400));
+  const asEvent: Script = (_, reply) =>
+    void openStream(reply).end(`data: ${JSON.stringify(blamed(422))}\n\n`);
+  const asNamedEvent: Script = (_, reply) =>
+    void openStream(reply).end(`event: error\ndata: ${JSON.stringify(blamed(413))}\n\n`);
+  const ofAnthropic: Script = (_, reply) =>
+    void openStream(reply).end(
+      'event: error\ndata: {"type":"error","error":{"type":"invalid_request_error","message":"top_p must be at most 1"}}\n\n',
+    );
+
+  test.each([
+    ["an answer", inAnswer, false],
+    ["an answer in place of a stream", inAnswer, true],
+    ["the first event", asEvent, true],
+    ["the first event, named error", asNamedEvent, true],
+    ["the first event, in Anthropic's format", ofAnthropic, true],
+  ])("in %s is final, as with that status: no other provider is tried", async (_what, script, stream) => {
+    set("chat", script, good);
+    const [, second] = router().scripted;
+    const before = second?.callsOf("chat").length;
+    const chat = await send("chat/completions", { model: "chat", messages, stream });
+    expect(chat.status).toBe(400);
+    expect(chat.headers.get("x-should-retry")).toBe("false");
+    expect(await chat.json()).toMatchObject({
+      error: { code: "invalid_body", message: "The provider rejected the request: top_p must be at most 1" },
+    });
+    expect(second?.callsOf("chat").length).toBe(before);
+    await requireAvailable(router().app, owner, { available: START });
+  });
+
+  test("after content is a failure of the provider, which ends the stream", async () => {
+    const late: Script = (_, reply) => {
+      const chunk = {
+        id: "a",
+        object: "chat.completion.chunk",
+        choices: [{ index: 0, delta: { content: "Hi" } }],
+      };
+      openStream(reply).end(`data: ${JSON.stringify(chunk)}\n\ndata: ${JSON.stringify(blamed(400))}\n\n`);
+    };
+    set("chat", late, late);
+    const chat = await send("chat/completions", { model: "chat", messages, stream: true });
+    expect(await chat.text()).toMatch(/"code":"upstream_error"/);
+  });
+});
+
 const asMessage: Script = (_, reply) => {
   const event = (type: string, fields: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;

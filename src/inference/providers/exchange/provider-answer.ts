@@ -98,18 +98,20 @@ const REASONS = {
   content_filter: "content_policy_violation",
   previous_response_not_found: "previous_response_not_found",
 } as const;
+/** Statuses that blame the request. */
+const BLAMING: ReadonlySet<number> = new Set([400, 413, 422]);
 /** Statuses of a provider that takes no more requests for now; 529 is that of Anthropic's API and of some proxies. */
 const BUSY: ReadonlySet<number> = new Set([429, 529]);
-/**
- * The codes of such errors where they arrive without their status: in a body with status 200, or as an event. OpenRouter,
- * vLLM and Google state the status as the code.
- */
-const BUSY_CODES: ReadonlySet<string> = new Set([
-  ...[...BUSY].map(String),
-  "overloaded_error",
-  "rate_limit_error",
-  "rate_limit_exceeded",
+/** The statuses of errors that arrive without one, in a body with status 200 or as an event, by their codes. */
+const STATUSES: ReadonlyMap<string, number> = new Map([
+  ["invalid_request_error", 400],
+  ["request_too_large", 413],
+  ["rate_limit_error", 429],
+  ["rate_limit_exceeded", 429],
+  ["overloaded_error", 529],
 ]);
+/** OpenRouter, vLLM and Google state the status as the code. */
+const STATUS_CODE = /^[45]\d\d$/;
 /** How servers without that code (vLLM, SGLang, llama.cpp, Anthropic's format) report that a request is too long. */
 const TOO_LONG_FOR_MODEL =
   /maximum (?:context|prompt) length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long|longer than the (?:model's context|maximum model) length/i;
@@ -124,7 +126,7 @@ export function refusalOf(head: RefusalHead, body: Buffer): AppError {
   const { status, retryAfterMs, providerUrl } = head;
   const error = readError(body, providerUrl);
   const { reason, code } = error;
-  if (status === 400 || status === 413 || status === 422) {
+  if (BLAMING.has(status)) {
     if (code === "model_not_found") return failed("model_missing", head, body);
     return blame(error);
   }
@@ -141,14 +143,16 @@ type RefusalHead = Pick<ProviderHead, "status" | "retryAfterMs" | "providerUrl">
 
 /**
  * The failure for an error that arrived as an answer of the provider with this URL: in a body with status 200, or as an
- * event.
+ * event. A status that it states as its code, or that its code has, means the same as that of an answer.
  */
 export function statedFailure(error: unknown, providerUrl: string | undefined): AppError {
-  const stated = readError(Buffer.from(JSON.stringify({ error })), providerUrl);
+  const body = Buffer.from(JSON.stringify({ error }));
+  const stated = readError(body, providerUrl);
   const { reason, code } = stated;
   if (reasonFor(code, reason)) return blame(stated);
-  const kind = BUSY_CODES.has(code) ? "busy" : "failed";
-  return new ProviderFailure(kind, { message: "The provider failed.", cause: new Error(logged(code)) });
+  const status = STATUSES.get(code) ?? (STATUS_CODE.test(code) ? Number(code) : undefined);
+  if (status !== undefined) return refusalOf({ status, providerUrl }, body);
+  return new ProviderFailure("failed", { message: "The provider failed.", cause: new Error(logged(code)) });
 }
 
 function reasonFor(code: string, reason: string): (typeof REASONS)[keyof typeof REASONS] | undefined {
