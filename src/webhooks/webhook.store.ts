@@ -53,6 +53,14 @@ export async function lockScan(tx: Queries): Promise<bigint> {
   return BigInt(row.position);
 }
 
+/**
+ * Moves an enabled webhook for which no event waits to `scanned`, which `lockScan` returned: otherwise it would be where
+ * its last event was, of which the outbox may no longer tell whether later ones have expired.
+ */
+export async function catchUp(tx: Queries, account: string, id: string, scanned: bigint): Promise<void> {
+  await tx.rows(CATCH_UP, [account, id, scanned.toString()]);
+}
+
 /** Writes a webhook that receives the events after `position`. */
 export async function insertWebhook(
   tx: Queries,
@@ -188,6 +196,10 @@ export const WEBHOOK_COLUMNS = `w.id::text as id, w.account, w.name, w.url, w.ev
 const LIST = `
   select ${WEBHOOK_COLUMNS} from webhook w where w.account = $1::text order by w.created_at, w.id`;
 const FIND = `select ${WEBHOOK_COLUMNS} from webhook w where w.account = $1::text and w.id = $2::uuid`;
+const CATCH_UP = `
+  update webhook set position = $3::bigint
+  where account = $1::text and id = $2::uuid and disabled_at is null and pending_position <= position
+    and position < $3::bigint`;
 const INSERT = `
   insert into webhook (id, account, name, url, events, topics, balance_threshold, position, created_at, next_attempt_at)
   values ($1::uuid, $2::text, $3::text, $4::text, $5::text::jsonb, $6::text::jsonb, $7::numeric, $8::bigint,

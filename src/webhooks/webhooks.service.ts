@@ -14,6 +14,7 @@ import type { ReceiverClient } from "./receiver.client.ts";
 import type { SigningSecrets } from "./signing.ts";
 import {
   advanceSecret,
+  catchUp,
   deleteWebhook,
   disableWebhook,
   findWebhook,
@@ -189,8 +190,13 @@ export class WebhooksService {
             param: "after",
           },
         );
-      const { sequence } = webhook;
-      await resumeAt(tx, id, { position, sequence }, newest, this.#dependencies.clock.now());
+      await resumeAt(
+        tx,
+        id,
+        { position, sequence: webhook.sequence },
+        newest,
+        this.#dependencies.clock.now(),
+      );
     });
   }
 
@@ -266,7 +272,7 @@ export class WebhooksService {
   ): Promise<Webhook> {
     if (!isId(id)) throw notFound();
     return this.#dependencies.database.statements(async (tx) => {
-      await lockScan(tx);
+      await catchUp(tx, account, id, await lockScan(tx));
       await work(tx, found(await lockWebhook(tx, account, id)));
       return found(await findWebhook(tx, account, id));
     });

@@ -165,6 +165,37 @@ describeDatabases("webhook delivery", (kind) => {
     expect(sequencesOf(receiver)).toEqual([2]);
   });
 
+  test("a webhook without events of its own skips no number when it is enabled again, though those of others expired", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const receiver = await startReceiver(onEnd);
+    const [wallet, other] = [await world.wallet(), await world.wallet()];
+    const { webhook } = await world.create(wallet, receiver.url);
+    const worker = world.worker();
+    await world.deposit(other.account, 1, 2);
+    await serve(worker);
+    await world.webhooks.update(wallet, webhook.id, { isEnabled: false });
+    await expireOldest(world, 2);
+    await world.webhooks.update(wallet, webhook.id, { isEnabled: true });
+    await world.deposit(wallet.account, 3);
+    await serve(worker);
+    expect(amountsOf(receiver)).toEqual([3]);
+    expect(sequencesOf(receiver)).toEqual([1]);
+  });
+
+  test("an event that is added to a webhook is delivered from then on", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const receiver = await startReceiver(onEnd);
+    const wallet = await world.wallet();
+    const { webhook } = await world.create(wallet, receiver.url, { events: ["sealed_key.published"] });
+    const worker = world.worker();
+    await world.deposit(wallet.account, 1);
+    await serve(worker);
+    await world.webhooks.update(wallet, webhook.id, { events: ["deposit.credited"] });
+    await world.deposit(wallet.account, 2);
+    await serve(worker);
+    expect(amountsOf(receiver)).toEqual([2]);
+  });
+
   test("events that expire while earlier ones are delivered disable the webhook as well: none is skipped unnoticed", async () => {
     const world = await WebhookWorld.open(kind, onEnd);
     const receiver = await startReceiver(onEnd);
