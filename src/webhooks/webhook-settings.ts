@@ -61,3 +61,10 @@ export function permitEvents(principal: Principal, { events }: Pick<Webhook, "ev
 export function invalid(param: string, message: string): AppError {
   return new AppError("invalid_parameter", message, { param });
 }
+
+/** The fields that are set. */
+export function withoutUndefined<T extends object>(input: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

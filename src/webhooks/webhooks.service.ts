@@ -36,6 +36,7 @@ import {
   type NewWebhook,
   permitEvents,
   type WebhookChange,
+  withoutUndefined,
 } from "./webhook-settings.ts";
 
 type Dependencies = {
@@ -186,9 +187,7 @@ export class WebhooksService {
         throw new AppError(
           "cursor_expired",
           `Events are retained for ${KEPT_HOURS} h; this cursor is older.`,
-          {
-            param: "after",
-          },
+          { param: "after" },
         );
       await resumeAt(
         tx,
@@ -297,10 +296,4 @@ function found<T>(webhook: T | undefined): T {
 
 function notFound(): AppError {
   return new AppError("webhook_not_found", "There is no such webhook.");
-}
-
-function withoutUndefined<T extends object>(input: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }

@@ -10,6 +10,7 @@ import { countCompleted, countFailed } from "./batch.store.ts";
 import type { BatchEndpoint } from "./batch.ts";
 import { beginLine, endLine, endWaiting, freeLine, type OpenLine } from "./batch-lines.store.ts";
 import { responseLine } from "./batch-output.ts";
+import { ContestedMoney } from "./contested-money.ts";
 
 /** A batch while this worker has its lease. */
 export type LeasedBatch = { readonly id: string; readonly lease: JobLease };
@@ -65,7 +66,7 @@ export class LineLedger {
   readonly #dependencies: Dependencies;
   /** By the ids of their requests. */
   readonly #sent = new Map<string, SentLine>();
-  readonly #held = new Set<string>();
+  readonly #money = new ContestedMoney();
   readonly #wasHeld = new Set<string>();
 
   constructor(dependencies: Dependencies) {
@@ -79,7 +80,7 @@ export class LineLedger {
       return await work();
     } finally {
       this.#sent.delete(requestId);
-      this.#held.delete(requestId);
+      this.#money.release(line.batch.account, requestId);
       this.#wasHeld.delete(requestId);
     }
   }
@@ -89,10 +90,9 @@ export class LineLedger {
     return this.#wasHeld.has(requestId);
   }
 
-  /** Whether requests of this account's lines hold money in this process, or may soon. */
-  hasHeld(account: string): boolean {
-    for (const id of this.#held) if (this.#sent.get(id)?.batch.account === account) return true;
-    return false;
+  /** Whether money that the tracked request was refused may come back from other lines of its account. */
+  isContested(requestId: string): Promise<boolean> {
+    return this.#money.isContested(this.lineOf(requestId).batch.account, requestId);
   }
 
   /** The line of a request. Throws if it is not tracked. */
@@ -123,15 +123,9 @@ export class LineLedger {
         if (begin === "lost") throw new LineLost("the line is not waiting");
         return amount;
       });
-    this.#held.add(request.id);
-    try {
-      const granted = await holds.commit(request, place);
-      this.#wasHeld.add(request.id);
-      return granted;
-    } catch (error) {
-      this.#held.delete(request.id);
-      throw error;
-    }
+    const granted = await this.#money.ask(batch.account, request.id, () => holds.commit(request, place));
+    this.#wasHeld.add(request.id);
+    return granted;
   }
 
   /**
@@ -162,7 +156,7 @@ export class LineLedger {
       await countCompleted(tx, batch.id, { cost: amount, ...tokens });
       return amount;
     });
-    this.#held.delete(id);
+    this.#money.release(batch.account, id);
     committed();
     return charged;
   }

@@ -22,8 +22,11 @@ type Dependencies = {
   stopped(): Promise<void>;
 };
 
-/** How the request of a line failed, and whether it may have reached a provider. */
-type LineFailure = { readonly error: AppError; readonly wasSent: boolean };
+/**
+ * How the request of a line failed, whether it may have reached a provider, and whether the money that it lacked may
+ * come back from other lines.
+ */
+type LineFailure = { readonly error: AppError; readonly wasSent: boolean; readonly isContested?: boolean };
 
 /** How often a line is sent: a second time after its worker died, or its providers failed. */
 const MAX_SENT = 2;
@@ -65,11 +68,11 @@ export class LineRun {
       const failure = await this.#send(requestId, { n: line.n, customId, body });
       if (failure === undefined || signal.aborted) return;
       if (failure === "stopped") return stopped();
-      const { error, wasSent } = failure;
+      const { error, wasSent, isContested } = failure;
       if (wasSent) sent++;
       if (KEY_ENDED.has(error.code))
         return stop({ status: "failed", code: error.code, message: `${error.message} The batch ended.` });
-      if (MONEY.has(error.code) && this.#dependencies.ledger.hasHeld(batch.account)) {
+      if (isContested) {
         // What the other lines do not need comes back when they end.
         await clock.sleep(MONEY_PAUSE_MS, signal);
         continue;
@@ -99,7 +102,10 @@ export class LineRun {
         if (lease.signal.aborted) return undefined;
         if (error instanceof BatchStopped) return "stopped";
         const wasSent = ledger.wasHeld(requestId);
-        if (error instanceof AppError) return { error, wasSent };
+        if (error instanceof AppError) {
+          const isContested = MONEY.has(error.code) && (await ledger.isContested(requestId));
+          return { error, wasSent, isContested };
+        }
         if (error instanceof LineLost) return { error: abandoned(), wasSent };
         if (!wasSent) throw error;
         log.error({ err: error, requestId }, "the request of a line failed");
