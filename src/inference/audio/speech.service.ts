@@ -17,6 +17,8 @@ const SPEECH_PATH = "/audio/speech";
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
 const AUDIO_TYPE = /^audio\/[a-z0-9.+-]{1,64}$/;
+/** Without the rate and the channels of raw samples (RFC 2586, RFC 3190), a client cannot play them. */
+const PARAMETERS = /^(?:; ?[a-z0-9_.+-]{1,64}=(?:[\w.+-]{1,64}|"[\w.+, -]{1,64}")){1,8}$/i;
 const UNKNOWN_TYPE = "application/octet-stream";
 
 /** How to speak a text. A provider's audio of more than `maxBytes`, by default 64 MiB, is a failure. */
@@ -78,14 +80,16 @@ export class SpeechService {
  */
 async function audioTypeOf(answer: ProviderAnswer, requested: string, bodies: Bodies): Promise<string> {
   if (answer.status !== 200) throw refusalOf(answer, answer.body);
-  const [type = ""] = answer.contentType.toLowerCase().split(";");
-  const stated = type.trim();
+  const [type = ""] = answer.contentType.split(";");
+  const stated = type.trim().toLowerCase();
   // Throws the failure that the JSON states.
   if (stated.endsWith("json")) await readAnswerObject(answer, bodies);
   const isAudio = AUDIO_TYPE.test(stated);
   if (answer.body.length === 0 || !(isAudio || stated === "" || stated === UNKNOWN_TYPE))
     throw emptyAnswer("The provider's answer is not audio.");
-  return isAudio ? stated : requested;
+  if (!isAudio) return requested;
+  const parameters = answer.contentType.slice(type.length);
+  return PARAMETERS.test(parameters) ? stated + parameters : stated;
 }
 
 function readingOf({ characters }: SpeechRequest): Reading {

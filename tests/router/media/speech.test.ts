@@ -79,7 +79,7 @@ describe("with the official client", () => {
 test("the provider's bytes arrive unchanged, with their own media type, and only the model is renamed", async () => {
   answer(0, AUDIO, "audio/ogg; codecs=opus");
   const reply = await send({ input: "a sea", voice: { id: "own" }, instructions: "softly", lang: "en" });
-  expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "audio/ogg"]);
+  expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "audio/ogg; codecs=opus"]);
   expect(Buffer.from(await reply.arrayBuffer())).toEqual(AUDIO);
   expect(billOf(reply)).toBe("10");
   expect(router().scripted[0]?.calls.at(-1)).toMatchObject({
@@ -87,6 +87,19 @@ test("the provider's bytes arrive unchanged, with their own media type, and only
     body: { model: "upstream-0", input: "a sea", voice: { id: "own" }, instructions: "softly", lang: "en" },
   });
   await requireAvailable(router().app, owner, { available: RICH - 10n });
+});
+
+test("raw samples keep their rate, and parameters that are malformed are left out", async () => {
+  for (const [stated, shown] of [
+    ["Audio/L16;rate=24000;channels=1", "audio/l16;rate=24000;channels=1"],
+    ["audio/pcm; rate=24000", "audio/pcm; rate=24000"],
+    ["audio/pcm; rate", "audio/pcm"],
+  ] as const) {
+    answer(0, AUDIO, stated);
+    const reply = await send({ input: "a", response_format: "pcm" });
+    expect([reply.status, reply.headers.get("content-type")]).toEqual([200, shown]);
+    await reply.arrayBuffer();
+  }
 });
 
 test("audio without a media type has that of the requested format", async () => {
