@@ -435,6 +435,24 @@ test.each([false, true])(
   },
 );
 
+test.each([false, true])(
+  "reasoning that a provider counts apart from the answer is charged and shown with it (streamed: %s)",
+  async (stream) => {
+    const completion_tokens_details = { reasoning_tokens: 30 };
+    const usage = { prompt_tokens: 10, completion_tokens: 8, total_tokens: 48, completion_tokens_details };
+    set(CACHED.id, stating(usage));
+    const seeded = await router().seed();
+    const body = { model: CACHED.id, max_tokens: 100, stream, stream_options: { include_usage: true } };
+    const reply = await router().chat(seeded, stream ? body : { ...body, stream_options: undefined });
+    const text = await reply.text();
+    const shown = stream ? (text.split("\n").find((line) => line.includes('"usage"'))?.slice(6) ?? "") : text;
+    expect(JSON.parse(shown)).toMatchObject({
+      usage: { prompt_tokens: 10, completion_tokens: 38, total_tokens: 48, completion_tokens_details },
+      x_0g_trace: { billing: { output_cost: String(38n * 20n) } },
+    });
+  },
+);
+
 describe("a provider's details of its usage are the same in a stream as in a whole answer", () => {
   const usage = {
     ...{ prompt_tokens: 50, completion_tokens: 20, total_tokens: 70, num_sources_used: 1 },

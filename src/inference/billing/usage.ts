@@ -35,8 +35,8 @@ export function usageLimits(
 
 /**
  * Reads usage in OpenAI's format (promises F27): each count must be an integer from 0 to its limit, and the total the
- * sum of both. A reported zero is a zero. An invalid side does not invalidate the other. Cache counts are used where
- * they are valid.
+ * sum of both, or of both and the reasoning: then the reasoning, which providers charge like the answer, is added to it.
+ * A reported zero is a zero. An invalid side does not invalidate the other. Cache counts are used where they are valid.
  */
 export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: UsageLimits): StatedUsage {
   const inputTokens = countOf(stated, "prompt_tokens");
@@ -46,11 +46,13 @@ export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: 
   const isInput = inputTokens !== undefined && inputTokens <= maxInputTokens;
   const isPart = isInput && cache !== undefined && isPartOf(inputTokens, cache);
   const isOutput = outputTokens !== undefined && outputTokens <= maxOutputTokens;
-  const thought = isOutput ? reasoningWithin(stated, (inputTokens ?? 0) + outputTokens) : 0;
+  const thought = isOutput ? reasoningOf(stated) : 0;
+  const apart = isOutput && isApart(stated, (inputTokens ?? 0) + outputTokens) ? thought : 0;
+  const answered = isOutput ? Math.min(outputTokens + apart, maxOutputTokens) : undefined;
   return {
     input: isInput ? { inputTokens, ...(isPart && { cache }) } : undefined,
-    outputTokens: isOutput ? outputTokens : undefined,
-    ...(isOutput && thought > 0 && thought <= outputTokens && { reasoningTokens: thought }),
+    outputTokens: answered,
+    ...(answered !== undefined && thought > 0 && thought <= answered && { reasoningTokens: thought }),
   };
 }
 
@@ -108,12 +110,13 @@ export async function meterUsage(
 }
 
 /** Usage in OpenAI's format, shown to the client where the provider's own is not what is billed. */
-export function chatUsage({ inputTokens, outputTokens, cache }: TokenUsage) {
+export function chatUsage({ inputTokens, outputTokens, cache, reasoningTokens }: TokenUsage) {
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
     ...(cache && { prompt_tokens_details: shownCache(cache) }),
+    ...(reasoningTokens !== undefined && { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
   };
 }
 
@@ -124,6 +127,11 @@ export function shownCache({ read, write, write1h }: CacheTokens) {
     ...(write > 0 && { cache_write_tokens: write }),
     ...(write1h > 0 && { cache_write_1h_tokens: write1h }),
   };
+}
+
+/** Whether a provider's usage, which was read, has the billed tokens of the answer and, if any, of the cache. */
+export function isAsBilled(stated: unknown, billed: Pick<TokenUsage, "cache" | "outputTokens">): boolean {
+  return isShown(stated, "completion_tokens", billed.outputTokens) && isCacheShown(stated, billed);
 }
 
 /** Whether the cache counts in a provider's usage, if any, equal the billed ones. */
@@ -180,10 +188,10 @@ function isSum(stated: unknown, inputTokens: number | undefined, outputTokens: n
   return total === sum || total === sum + reasoningOf(stated);
 }
 
-/** The tokens of reasoning that are part of an answer: 0 if the total of `sum` tokens shows that they are apart from it. */
-function reasoningWithin(stated: unknown, sum: number): number {
+/** Whether the total shows that the reasoning is not part of an answer, and so not of a `sum` with it. */
+function isApart(stated: unknown, sum: number): boolean {
   const total = countOf(stated, "total_tokens");
-  return total === undefined || total === sum ? reasoningOf(stated) : 0;
+  return total !== undefined && total !== sum;
 }
 
 /** The tokens of reasoning that a provider reports; 0 if none. */

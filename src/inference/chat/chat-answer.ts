@@ -1,5 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
-import { chatUsage, isCacheShown, meterUsage, readUsage, type UsageLimits } from "../billing/usage.ts";
+import { chatUsage, isAsBilled, meterUsage, readUsage, type UsageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import type { Reading } from "../dispatch/reading.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
@@ -57,7 +57,7 @@ export async function readChat(
       edits: await bodies.findEdits(body, { members: {}, showsCost: true }),
     };
   }
-  const isBilled = !metered.estimated && isCacheShown(stated, metered.usage);
+  const isBilled = !metered.estimated && isAsBilled(stated, metered.usage);
   const edits = await bodies.findEdits(answer.body, {
     members: { model, usage: isBilled ? undefined : chatUsage(metered.usage) },
     showsCost: true,

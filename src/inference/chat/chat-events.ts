@@ -5,7 +5,7 @@ import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Trace } from "../billing/trace.ts";
 import {
   chatUsage,
-  isCacheShown,
+  isAsBilled,
   type Metered,
   meterUsage,
   NOTHING_STATED,
@@ -168,10 +168,8 @@ export class ChatEvents implements StreamReader {
     if (!this.#newUsage) return;
     const { input, outputTokens } = this.#newUsage;
     if (outputTokens !== undefined) this.#text.clear();
-    this.#stated = {
-      input: input ?? this.#stated.input,
-      outputTokens: outputTokens ?? this.#stated.outputTokens,
-    };
+    const answered = outputTokens === undefined ? this.#stated : this.#newUsage;
+    this.#stated = { ...answered, input: input ?? this.#stated.input };
   }
 
   /**
@@ -220,7 +218,7 @@ export class ChatEvents implements StreamReader {
     const isTrue =
       states?.inputTokens === billed.inputTokens &&
       states.outputTokens === billed.outputTokens &&
-      isCacheShown(usage, billed);
+      isAsBilled(usage, billed);
     const { id, created, model = this.#model } = this.#named(this.#last);
     const head = { id, object: this.#object, created, model, choices: [] };
     const own = isTrue ? withCost(data ?? JSON.stringify({ ...head, usage }), cost) : undefined;

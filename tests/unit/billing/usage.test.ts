@@ -83,7 +83,13 @@ describe("a provider's reported usage", () => {
     for (const total_tokens of [undefined, null, 15])
       expect(readUsage({ ...stated, total_tokens }, LIMITS)).toEqual(believed);
     expect(readUsage({ ...reasoned, total_tokens: 15 }, LIMITS)).toEqual({ ...believed, reasoningTokens: 4 });
-    expect(readUsage({ ...reasoned, total_tokens: 19 }, LIMITS)).toEqual(believed);
+    // Reasoning that the total shows apart from the answer is charged like it, within the limit of the request.
+    expect(readUsage({ ...reasoned, total_tokens: 19 }, LIMITS)).toEqual({
+      ...{ ...believed, outputTokens: 9, reasoningTokens: 4 },
+    });
+    expect(readUsage({ ...reasoned, total_tokens: 19 }, { ...LIMITS, maxOutputTokens: 7 })).toEqual({
+      ...{ ...believed, outputTokens: 7, reasoningTokens: 4 },
+    });
     for (const total_tokens of [0, 11, 14, 16])
       expect(readUsage({ ...reasoned, total_tokens }, LIMITS)).toEqual(nothing);
     expect(readUsage({ ...stated, total_tokens: 19 }, LIMITS)).toEqual(nothing);
