@@ -115,7 +115,7 @@ export class BodyPool {
    */
   async parseAnswer(body: Buffer): Promise<unknown> {
     if (body.length <= MAX_INLINE_JSON) return parseAnswerJson(body);
-    const result = await this.#send({ kind: "parse-answer", body: forThread(body) }, body.length);
+    const result = await this.#read({ kind: "parse-answer", body: forThread(body) }, body.length);
     return result.kind === "outline" ? result.value : undefined;
   }
 
@@ -123,7 +123,7 @@ export class BodyPool {
   async findEdits(body: Buffer, changes: AnswerChanges): Promise<readonly Edit[]> {
     if (!isChanged(changes) && !mayHaveTrace(body)) return [];
     if (body.length <= MAX_INLINE_JSON) return answerEdits(body, changes);
-    const result = await this.#send({ kind: "find-edits", body: forThread(body), changes }, body.length);
+    const result = await this.#read({ kind: "find-edits", body: forThread(body), changes }, body.length);
     if (result.kind !== "edits") throw new Error(UNEXPECTED_RESULT);
     return result.edits;
   }
@@ -139,7 +139,7 @@ export class BodyPool {
   /** Runs `responseOfChat`. Throws `unavailable`. */
   async translateChat(body: Buffer, response: WholeResponse): Promise<Buffer> {
     if (body.length <= MAX_INLINE_JSON) return responseOfChat(body, response);
-    const result = await this.#send({ kind: "translate-chat", body: forThread(body), response }, body.length);
+    const result = await this.#read({ kind: "translate-chat", body: forThread(body), response }, body.length);
     if (result.kind !== "response") throw new Error(UNEXPECTED_RESULT);
     return Buffer.from(result.bytes.buffer, result.bytes.byteOffset, result.bytes.length);
   }
@@ -147,7 +147,7 @@ export class BodyPool {
   /** Runs `readVectors`. Throws an `Error` for invalid JSON, and `unavailable`. */
   async readVectors(body: Buffer, encoding: Encoding): Promise<ReadVectors> {
     if (body.length <= MAX_INLINE_JSON) return readVectors(body, encoding);
-    const result = await this.#send({ kind: "read-vectors", body: forThread(body), encoding }, body.length);
+    const result = await this.#read({ kind: "read-vectors", body: forThread(body), encoding }, body.length);
     if (result.kind !== "vectors") throw new Error(UNEXPECTED_RESULT);
     return result.read;
   }
@@ -155,7 +155,7 @@ export class BodyPool {
   /** Runs `readEncodedVectors`. Throws `unavailable`. */
   async readEncodedVectors(text: string): Promise<EncodedVectors> {
     if (text.length <= MAX_INLINE_JSON) return readEncodedVectors(text);
-    const result = await this.#send({ kind: "read-encoded-vectors", text }, text.length);
+    const result = await this.#read({ kind: "read-encoded-vectors", text }, text.length);
     if (result.kind !== "encoded-vectors") throw new Error(UNEXPECTED_RESULT);
     return result.answer;
   }
@@ -163,7 +163,7 @@ export class BodyPool {
   /** Runs `readGenerated`. Throws what it throws, and `unavailable`. */
   async readGenerated(body: Buffer): Promise<GeneratedImages> {
     if (body.length <= MAX_INLINE_JSON) return readGenerated(body);
-    const result = await this.#send({ kind: "read-generated", body: forThread(body) }, body.length);
+    const result = await this.#read({ kind: "read-generated", body: forThread(body) }, body.length);
     if (result.kind !== "generated") throw new Error(UNEXPECTED_RESULT);
     return result.read;
   }
@@ -171,7 +171,7 @@ export class BodyPool {
   /** Runs `readImages`. Throws `unavailable`. */
   async readImages(text: string): Promise<AnsweredImages> {
     if (text.length <= MAX_INLINE_JSON) return readImages(text);
-    const result = await this.#send({ kind: "read-images", text }, text.length);
+    const result = await this.#read({ kind: "read-images", text }, text.length);
     if (result.kind !== "images") throw new Error(UNEXPECTED_RESULT);
     return result.answer;
   }
@@ -179,7 +179,7 @@ export class BodyPool {
   /** Runs `hashImages`. Throws `unavailable`. */
   async hashImages(text: string): Promise<readonly string[]> {
     if (text.length <= MAX_INLINE_JSON) return hashImages(text);
-    const result = await this.#send({ kind: "hash-images", text }, text.length);
+    const result = await this.#read({ kind: "hash-images", text }, text.length);
     if (result.kind !== "image-hashes") throw new Error(UNEXPECTED_RESULT);
     return result.hashes;
   }
@@ -188,7 +188,7 @@ export class BodyPool {
   async readSubmission(answer: ProviderAnswer | undefined): Promise<Submission> {
     if (!answer || answer.body.length <= MAX_INLINE_JSON) return readSubmission(answer);
     const { body, ...head } = answer;
-    const result = await this.#send({ kind: "read-submission", head, body: forThread(body) }, body.length);
+    const result = await this.#read({ kind: "read-submission", head, body: forThread(body) }, body.length);
     if (result.kind !== "submission") throw new Error(UNEXPECTED_RESULT);
     return result.submission;
   }
@@ -197,7 +197,7 @@ export class BodyPool {
   async readReport(answer: ProviderAnswer | undefined): Promise<Report> {
     if (!answer || answer.body.length <= MAX_INLINE_JSON) return readReport(answer);
     const { body, ...head } = answer;
-    const result = await this.#send({ kind: "read-report", head, body: forThread(body) }, body.length);
+    const result = await this.#read({ kind: "read-report", head, body: forThread(body) }, body.length);
     if (result.kind !== "report") throw new Error(UNEXPECTED_RESULT);
     return result.report;
   }
@@ -220,9 +220,14 @@ export class BodyPool {
     }
   }
 
-  #send(task: BodyTask, sizeBytes: number): Promise<BodyResult> {
+  /** Runs a task on what a provider answered, which waits for a thread: a failure would lose work that is paid for. */
+  #read(task: BodyTask, sizeBytes: number): Promise<BodyResult> {
+    return this.#send(task, sizeBytes, { mustWait: true });
+  }
+
+  #send(task: BodyTask, sizeBytes: number, options = { mustWait: false }): Promise<BodyResult> {
     const memory = "body" in task ? task.body.buffer : undefined;
-    return this.#threads.run(task, sizeBytes, memory instanceof ArrayBuffer ? [memory] : []);
+    return this.#threads.run(task, sizeBytes, memory instanceof ArrayBuffer ? [memory] : [], options);
   }
 }
 

@@ -19,7 +19,7 @@ type Options = {
   readonly threads: number;
   /** A task that holds more is long: one thread is left to shorter ones, which do not wait for it. */
   readonly longBytes: number;
-  /** Bytes that all running and waiting tasks may hold together. */
+  /** Bytes that all running and waiting tasks may hold together before a task that need not wait is refused. */
   readonly maxBytes: number;
   /**
    * How long a task may wait, and how much processor time of its thread it may use, milliseconds. On a busy machine it
@@ -30,11 +30,12 @@ type Options = {
   readonly idleMs: number;
 };
 
-/** How many deadlines a running task may pass before it is given up, however little processor time it used. */
+/** How many deadlines a running task, or one that must wait, may pass before it is given up, however little processor time it used. */
 const MAX_DEADLINES = 6;
 
 type Job<Result> = {
   readonly task: object;
+  readonly mustWait: boolean;
   readonly transfer: readonly ArrayBuffer[];
   readonly isLong: boolean;
   readonly done: PromiseWithResolvers<Result>;
@@ -67,15 +68,21 @@ export class WorkerPool<Result> {
 
   /**
    * Runs a task that holds `sizeBytes`, and transfers the buffers in `transfer` to the thread. Throws what the task
-   * throws, and `unavailable` if too much is waiting, the deadline passes, or the pool is closed.
+   * throws, and `unavailable` if too much is waiting, the deadline passes, or the pool is closed. A task that `mustWait`
+   * waits however much is waiting, for six deadlines.
    */
-  async run(task: object, sizeBytes: number, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
+  async run(
+    task: object,
+    sizeBytes: number,
+    transfer: readonly ArrayBuffer[] = [],
+    { mustWait = false }: { readonly mustWait?: boolean } = {},
+  ): Promise<Result> {
     const { maxBytes, deadlineMs, longBytes } = this.#options;
     if (this.#closed) throw closed();
-    if (this.#bytes > 0 && this.#bytes + sizeBytes > maxBytes) throw busy();
+    if (!mustWait && this.#bytes > 0 && this.#bytes + sizeBytes > maxBytes) throw busy();
     const done = Promise.withResolvers<Result>();
     const job: Job<Result> = {
-      ...{ task, transfer, done, deadlines: 0, isOver: false },
+      ...{ task, mustWait, transfer, done, deadlines: 0, isOver: false },
       isLong: sizeBytes > longBytes,
     };
     clearTimeout(this.#idle);
@@ -107,6 +114,7 @@ export class WorkerPool<Result> {
       const [job] = thread ? this.#waiting.splice(at, 1) : [];
       if (!thread || !job) return;
       job.thread = thread;
+      job.deadlines = 0;
       thread.run(job);
     }
   }
@@ -147,8 +155,9 @@ export class WorkerPool<Result> {
 
   /** Gives up a task at its deadline, unless its thread has used less processor time than that on a busy machine. */
   async #checkDeadline(job: Job<Result>, deadlineMs: number): Promise<void> {
-    const { thread } = job;
-    const leftMs = thread && ++job.deadlines < MAX_DEADLINES ? deadlineMs - (await thread.usedMs()) : 0;
+    const { thread, mustWait } = job;
+    const mayGoOn = (thread !== undefined || mustWait) && ++job.deadlines < MAX_DEADLINES;
+    const leftMs = mayGoOn ? deadlineMs - ((await thread?.usedMs()) ?? 0) : 0;
     // It may have ended while the processor time was read.
     if (job.isOver) return;
     if (leftMs <= 0) this.#giveUp(job);

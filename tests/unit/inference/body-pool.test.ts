@@ -200,6 +200,25 @@ describe("a thread pool", () => {
     await pool.close();
   });
 
+  test("reads what a provider answered however much is waiting, since the work is done", async () => {
+    const full = newPool();
+    const first = full.run(quick, 900);
+    const answer = JSON.stringify({ id: "a".repeat(300_000), usage: { prompt_tokens: 1 } });
+    const reader = new BodyPool({ log, threads: full });
+    expect(await reader.parseAnswer(Buffer.from(answer))).toMatchObject({ usage: { prompt_tokens: 1 } });
+    await first;
+    await reader.close();
+  });
+
+  test("lets a task that must wait do so for longer than its deadline", async () => {
+    const pool = endless(2_000);
+    const running = expect(pool.run({ kind: "endless" }, 1)).rejects.toMatchObject({ code: "unavailable" });
+    const waiting = pool.run({ kind: "echo", value: "later" }, 1, [], { mustWait: true });
+    expect(await waiting).toBe("later");
+    await running;
+    await pool.close();
+  });
+
   test("stops idle threads, and starts new ones on demand", async () => {
     const pool = newPool({ idleMs: 10 });
     await pool.run(quick, 1);
