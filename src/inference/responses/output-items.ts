@@ -1,5 +1,6 @@
 import type { Fields } from "../body/fields.ts";
 import type { FunctionNames } from "./function-names.ts";
+import { isNextCall } from "./next-call.ts";
 import type { CallPart, Said } from "./said.ts";
 
 type Status = "in_progress" | "completed" | "incomplete";
@@ -44,6 +45,8 @@ type Item = { readonly id: string; readonly index: number; isDone: boolean } & (
       readonly callId: string;
       /** The id that the chat gave: `callId`, unless it came after the call had begun. */
       givenId: string | undefined;
+      /** The name in the chat; empty until it is given. */
+      givenName: string;
       name: string;
       namespace?: string;
       arguments: string;
@@ -158,12 +161,13 @@ export class OutputItems {
     else part.logprobs = [];
   }
 
-  #takeCall({ index, id, name, arguments: added }: CallPart): readonly OutputEvent[] {
+  #takeCall(said: CallPart): readonly OutputEvent[] {
+    const { index, id, name, arguments: added } = said;
     const events: OutputEvent[] = [];
     let call = this.#calls.get(index);
     // Some servers give the id after the name, others give every call the same index.
     if (call) call.givenId ??= id;
-    if (!call || (id !== undefined && id !== call.givenId)) {
+    if (!call || (id !== undefined && id !== call.givenId) || isNextCall(said, call)) {
       events.push(...this.#endText());
       const item = this.#newItem("fc");
       call = {
@@ -171,6 +175,7 @@ export class OutputItems {
         ...item,
         callId: id ?? `call_${item.id}`,
         givenId: id,
+        givenName: name ?? "",
         ...this.#named(name ?? ""),
         arguments: "",
       };
@@ -178,8 +183,8 @@ export class OutputItems {
       this.#length += call.callId.length + (name?.length ?? 0);
       this.#begin(call, events);
     }
-    if (call.name === "" && name !== undefined) {
-      Object.assign(call, this.#named(name));
+    if (call.givenName === "" && name !== undefined) {
+      Object.assign(call, this.#named(name), { givenName: name });
       this.#length += name.length;
     }
     if (added === "") return events;

@@ -290,6 +290,23 @@ describe("an answer becomes a response", () => {
     ]);
   });
 
+  test.each(["of one name", "of different names"])(
+    "with each call of a stream, %s, also if neither ids nor indexes tell them apart",
+    (which) => {
+      const nameOf = (n: number) => (which === "of one name" ? "f" : `f${n}`);
+      const call = (called: object) => ({ tool_calls: [{ index: 0, id: "", function: called }] });
+      const deltas = [0, 1, 2].flatMap((n) => [
+        call({ name: nameOf(n), arguments: '{"n":' }),
+        // Others repeat the name in every delta.
+        call({ ...(n === 1 && { name: nameOf(n) }), arguments: `{"m":${n}}` }),
+        call({ arguments: "}" }),
+      ]);
+      expect(outputOf(eventsOf(deltas, "tool_calls"))).toMatchObject(
+        [0, 1, 2].map((n) => ({ name: nameOf(n), arguments: `{"n":{"m":${n}}}` })),
+      );
+    },
+  );
+
   test("with each call of a whole answer, also if neither ids nor indexes tell them apart", () => {
     const calls = [0, 1].map((n) => ({ index: 0, function: { name: `f${n}`, arguments: `{"n":${n}}` } }));
     expect(wholeOf({ tool_calls: calls }, "tool_calls")).toMatchObject({
