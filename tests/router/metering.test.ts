@@ -445,7 +445,12 @@ test.each([false, true])(
     const body = { model: CACHED.id, max_tokens: 100, stream, stream_options: { include_usage: true } };
     const reply = await router().chat(seeded, stream ? body : { ...body, stream_options: undefined });
     const text = await reply.text();
-    const shown = stream ? (text.split("\n").find((line) => line.includes('"usage"'))?.slice(6) ?? "") : text;
+    const shown = stream
+      ? (text
+          .split("\n")
+          .find((line) => line.includes('"usage"'))
+          ?.slice(6) ?? "")
+      : text;
     expect(JSON.parse(shown)).toMatchObject({
       usage: { prompt_tokens: 10, completion_tokens: 38, total_tokens: 48, completion_tokens_details },
       x_0g_trace: { billing: { output_cost: String(38n * 20n) } },

@@ -116,7 +116,9 @@ export function chatUsage({ inputTokens, outputTokens, cache, reasoningTokens }:
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
     ...(cache && { prompt_tokens_details: shownCache(cache) }),
-    ...(reasoningTokens !== undefined && { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
+    ...(reasoningTokens !== undefined && {
+      completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import {
   DeadlineExceeded,
+  malformed,
   ProviderFailure,
   ProviderRefusal,
 } from "../providers/exchange/provider-failure.ts";
@@ -29,15 +30,16 @@ export function asOfSlowClient(
 }
 
 /**
- * The failure of a stream that had content. The provider had accepted the request, so a refusal without a known reason is
- * its own failure: vLLM reports any exception while it answers as 400.
+ * The failure of a stream that cannot be read. If it had content, the provider had accepted the request, so a refusal
+ * without a known reason is its own failure: vLLM reports any exception while it answers as 400.
  */
-export function asOfAcceptedRequest(failure: AppError): AppError {
-  if (!(failure instanceof ProviderRefusal)) return failure;
-  return new ProviderFailure("failed", {
-    message: "The provider failed.",
-    cause: new Error("the request was refused after content"),
-  });
+export function streamFailure(error: unknown, hasContent: boolean): AppError {
+  if (hasContent && error instanceof ProviderRefusal)
+    return new ProviderFailure("failed", {
+      message: "The provider failed.",
+      cause: new Error("the request was refused after content"),
+    });
+  return error instanceof AppError ? error : malformed("The provider's stream is broken.", error);
 }
 
 /** Whether an event could not be read, so that it may be the beginning of one. */

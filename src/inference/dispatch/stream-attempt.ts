@@ -13,7 +13,7 @@ import type {
 import { malformed } from "../providers/exchange/provider-failure.ts";
 import { SilenceTimer } from "../providers/exchange/silence-timer.ts";
 import type { AttemptOptions } from "./attempt.ts";
-import { asOfAcceptedRequest, asOfSlowClient, isMalformed, tooSlow } from "./attempt-failures.ts";
+import { asOfSlowClient, isMalformed, streamFailure, tooSlow } from "./attempt-failures.ts";
 import { ClientWait } from "./client-wait.ts";
 import { EndTimer } from "./end-timer.ts";
 import { ErrorBodyCollector } from "./error-body-collector.ts";
@@ -181,8 +181,7 @@ export class StreamAttempt implements ProviderListener {
     if (this.#isEnded && this.#reader.isFinished) return;
     // What a broken exchange ends with is the beginning of an event.
     if (isRest && this.#isBroken && isMalformed(error)) return;
-    const failure = error instanceof AppError ? error : malformed("The provider's stream is broken.", error);
-    this.#fail(this.#hasContent ? asOfAcceptedRequest(failure) : failure);
+    this.#fail(streamFailure(error, this.#hasContent));
   }
 
   /** Returns whether the event has content. */

@@ -21,7 +21,8 @@ export function isNextCall({ name, arguments: added }: CallPart, call: BegunCall
 
 /** Whether a text is a JSON object. A long one is not read, because that is repeated for every delta. */
 function isObject(text: string): boolean {
-  if (text.length > MAX_READ_ARGUMENTS || !text.startsWith("{") || !text.trimEnd().endsWith("}")) return false;
+  if (text.length > MAX_READ_ARGUMENTS || !text.startsWith("{") || !text.trimEnd().endsWith("}"))
+    return false;
   try {
     JSON.parse(text);
     return true;
