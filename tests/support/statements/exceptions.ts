@@ -235,7 +235,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "inference_request",
         "removed_tag_usage",
       ],
-      "select (select count(*)::int from ledger_entry) as entries": [
+      "select (select count(*)::text from ledger_entry) as entries": [
         "hold",
         "ledger_entry",
         "ledger_transfer",
