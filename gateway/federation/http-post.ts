@@ -51,7 +51,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle;
     const late = () => this.#fail(new Error(`no response within ${post.timeoutMs} ms`));
     this.#timer = setTimeout(late, post.timeoutMs);
-    this.#askLater(post.health);
+    this.#probeLater(post.health);
     if (post.signal?.aborted) this.#onAbort();
     else post.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
@@ -81,19 +81,19 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle.reject(error);
   }
 
-  /** Asks whether the peer is alive when half of the time has passed in which it must show that. */
-  #askLater(health: PeerHealth | undefined, waitMs = (health?.silentMs ?? 0) / 2): void {
-    if (health) this.#healthTimer = setTimeout(() => void this.#ask(health), waitMs);
+  /** Probes whether the peer is alive when half of the time has passed in which it must show that. */
+  #probeLater(health: PeerHealth | undefined, waitMs = (health?.silentMs ?? 0) / 2): void {
+    if (health) this.#healthTimer = setTimeout(() => void this.#probe(health), waitMs);
   }
 
-  async #ask(health: PeerHealth): Promise<void> {
+  async #probe(health: PeerHealth): Promise<void> {
     const isAlive = await health.isAlive();
     if (this.#isOver) return;
     if (isAlive) this.#heardAt = performance.now();
     // A process that is being replaced refuses connections, and still answers the requests that it has.
     const leftMs = Math.ceil(this.#heardAt + health.silentMs - performance.now());
     if (leftMs <= 0) this.#fail(new Error(`the process was silent for ${health.silentMs} ms`));
-    else this.#askLater(health, Math.min(leftMs, health.silentMs / 2));
+    else this.#probeLater(health, Math.min(leftMs, health.silentMs / 2));
   }
 
   /** Rejects at once: a request that still waits for a connection is aborted when it gets one. */

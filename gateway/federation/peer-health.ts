@@ -12,16 +12,16 @@ export interface PeerHealth {
 const SERVER_ERROR = 500;
 
 /**
- * Asks the `/healthz` beside a GraphQL endpoint, over a connection of its own, as all others may be waiting for slow
- * answers. It has half of `silentMs` to answer. Requests that ask together share the answer.
+ * Requests the `/healthz` beside a GraphQL endpoint, over a connection of its own, as all others may be waiting for slow
+ * answers. It has half of `silentMs` to answer. Calls at the same time share the answer.
  */
 export function createPeerHealth(url: string, silentMs: number): PeerHealth {
   const { origin, pathname } = new URL(url);
   const path = `${pathname.replace(/\/graphql$/, "")}/healthz`;
   const halfMs = silentMs / 2;
   const pool = new Pool(origin, { connections: 1, connect: { timeout: halfMs } });
-  let asking: Promise<boolean> | undefined;
-  const ask = async () => {
+  let pending: Promise<boolean> | undefined;
+  const probe = async () => {
     try {
       const { statusCode, body } = await pool.request({
         ...{ path, method: "GET", signal: AbortSignal.timeout(halfMs) },
@@ -32,14 +32,14 @@ export function createPeerHealth(url: string, silentMs: number): PeerHealth {
     } catch {
       return false;
     } finally {
-      asking = undefined;
+      pending = undefined;
     }
   };
   return {
     silentMs,
     isAlive() {
-      asking ??= ask();
-      return asking;
+      pending ??= probe();
+      return pending;
     },
     close: () => pool.destroy(),
   };

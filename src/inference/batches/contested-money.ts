@@ -1,8 +1,8 @@
-/** The lines of one account that hold money or ask for it. */
+/** The lines of one account that hold money or try to. */
 type Account = {
   readonly held: Set<string>;
-  /** Those that ask now; each resolves with whether it was granted, and never rejects. */
-  readonly asking: Map<string, Promise<boolean>>;
+  /** Attempts in progress; each resolves with whether it was granted, and never rejects. */
+  readonly pending: Map<string, Promise<boolean>>;
   /** How many were granted so far. */
   grants: number;
 };
@@ -17,12 +17,12 @@ export class ContestedMoney {
   readonly #contested = new Set<string>();
 
   /** Runs `place`, which holds money for a request of an account or throws. */
-  async ask<T>(account: string, id: string, place: () => Promise<T>): Promise<T> {
+  async hold<T>(account: string, id: string, place: () => Promise<T>): Promise<T> {
     const state = this.#stateOf(account);
     const { grants } = state;
     const hadHeld = state.held.size > 0;
     const placed = place();
-    state.asking.set(
+    state.pending.set(
       id,
       placed.then(
         () => true,
@@ -38,18 +38,18 @@ export class ContestedMoney {
       if (hadHeld || state.grants > grants) this.#contested.add(id);
       throw error;
     } finally {
-      state.asking.delete(id);
+      state.pending.delete(id);
     }
   }
 
   /**
-   * Whether other requests of the account had money while this one was refused, have some, or get some of what they ask
-   * for now: what they do not need comes back when they end.
+   * Whether other requests of the account had money while this one was refused, have some, or get some of what they
+   * try to hold now: what they do not need comes back when they end.
    */
   async isContested(account: string, id: string): Promise<boolean> {
     const state = this.#accounts.get(account);
     if (this.#contested.has(id) || (state?.held.size ?? 0) > 0) return true;
-    return (await Promise.all(state?.asking.values() ?? [])).some((isGranted) => isGranted);
+    return (await Promise.all(state?.pending.values() ?? [])).some((isGranted) => isGranted);
   }
 
   /** The money of a request was charged or came back. */
@@ -57,13 +57,13 @@ export class ContestedMoney {
     const state = this.#accounts.get(account);
     state?.held.delete(id);
     this.#contested.delete(id);
-    if (state && state.held.size + state.asking.size === 0) this.#accounts.delete(account);
+    if (state && state.held.size + state.pending.size === 0) this.#accounts.delete(account);
   }
 
   #stateOf(account: string): Account {
     const known = this.#accounts.get(account);
     if (known) return known;
-    const state: Account = { held: new Set(), asking: new Map(), grants: 0 };
+    const state: Account = { held: new Set(), pending: new Map(), grants: 0 };
     this.#accounts.set(account, state);
     return state;
   }

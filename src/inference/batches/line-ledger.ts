@@ -123,7 +123,7 @@ export class LineLedger {
         if (begin === "lost") throw new LineLost("the line is not waiting");
         return amount;
       });
-    const granted = await this.#money.ask(batch.account, request.id, () => holds.commit(request, place));
+    const granted = await this.#money.hold(batch.account, request.id, () => holds.commit(request, place));
     this.#wasHeld.add(request.id);
     return granted;
   }

@@ -1,5 +1,5 @@
 import { type DragEvent, type ReactNode, useState } from "react";
-import { useStrayDrops } from "./use-stray-drops.ts";
+import { useDropGuard } from "./use-drop-guard.ts";
 
 /** Around the field of a file: what is dropped anywhere in it is chosen. */
 export function DropArea({
@@ -13,7 +13,7 @@ export function DropArea({
   children: ReactNode;
 }) {
   const [isOver, setOver] = useState(false);
-  useStrayDrops();
+  useDropGuard();
   const over = (event: DragEvent) => {
     event.preventDefault();
     setOver(true);

@@ -11,7 +11,7 @@ import {
   useRef,
   useState,
 } from "react";
-import { useStrayDrops } from "../../../parts/form/use-stray-drops.ts";
+import { useDropGuard } from "../../../parts/form/use-drop-guard.ts";
 import { IMAGE_TYPES, MAX_IMAGES, readImages } from "./attachments.ts";
 
 /** More is pasted by accident, and slows the page down. */
@@ -35,7 +35,7 @@ type Props = {
 export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote }: Props) {
   const [problem, setProblem] = useState<string>();
   const [isOver, setOver] = useState(false);
-  useStrayDrops();
+  useDropGuard();
   const { text, images } = draft;
   const isEmpty = text.trim() === "" && images.length === 0;
   const add = async (files: readonly File[]) => {

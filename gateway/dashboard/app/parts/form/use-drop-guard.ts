@@ -1,10 +1,10 @@
 import { useEffect } from "react";
 
 /**
- * Refuses files that are dropped beside where they are taken, while the component is mounted: a browser would show such a
+ * Refuses files that are dropped beside the places that take them, while the component is mounted: a browser would show such a
  * file in place of the page. The fields of files take them by themselves.
  */
-export function useStrayDrops(): void {
+export function useDropGuard(): void {
   useEffect(() => {
     const refuse = (event: DragEvent) => {
       const { target, dataTransfer } = event;
