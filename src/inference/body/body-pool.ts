@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { TurnTime } from "../../kernel/async/turn-time.ts";
 import { WorkerPool } from "../../kernel/async/worker-pool.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -60,6 +61,8 @@ export type Bodies = Pick<
 export class BodyPool {
   readonly #log: Pick<Logger, "error">;
   readonly #threads: Threads;
+  /** Many short texts become due in one turn when many streams end together. */
+  readonly #turns = new TurnTime();
 
   constructor({
     log,
@@ -114,7 +117,7 @@ export class BodyPool {
    * (`outlineOf`). Throws what it throws, and `unavailable`.
    */
   async parseAnswer(body: Buffer): Promise<unknown> {
-    if (body.length <= MAX_INLINE_JSON) return parseAnswerJson(body);
+    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => parseAnswerJson(body));
     const result = await this.#read({ kind: "parse-answer", body: forThread(body) }, body.length);
     return result.kind === "outline" ? result.value : undefined;
   }
@@ -122,7 +125,7 @@ export class BodyPool {
   /** Runs `answerEdits`. Throws what it throws, and `unavailable`. */
   async findEdits(body: Buffer, changes: AnswerChanges): Promise<readonly Edit[]> {
     if (!isChanged(changes) && !mayHaveTrace(body)) return [];
-    if (body.length <= MAX_INLINE_JSON) return answerEdits(body, changes);
+    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => answerEdits(body, changes));
     const result = await this.#read({ kind: "find-edits", body: forThread(body), changes }, body.length);
     if (result.kind !== "edits") throw new Error(UNEXPECTED_RESULT);
     return result.edits;
@@ -130,7 +133,7 @@ export class BodyPool {
 
   /** Reads a transcription request in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
   async readTranscription(body: Buffer): Promise<DecodedTranscription> {
-    if (body.length <= MAX_INLINE_JSON) return decodeTranscription(body);
+    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => decodeTranscription(body));
     const result = await this.#send({ kind: "read-transcription", body: forThread(body) }, body.length);
     if (result.kind !== "transcription") throw new Error(UNEXPECTED_RESULT);
     return result.request;
@@ -138,7 +141,7 @@ export class BodyPool {
 
   /** Runs `responseOfChat`. Throws `unavailable`. */
   async translateChat(body: Buffer, response: WholeResponse): Promise<Buffer> {
-    if (body.length <= MAX_INLINE_JSON) return responseOfChat(body, response);
+    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => responseOfChat(body, response));
     const result = await this.#read({ kind: "translate-chat", body: forThread(body), response }, body.length);
     if (result.kind !== "response") throw new Error(UNEXPECTED_RESULT);
     return Buffer.from(result.bytes.buffer, result.bytes.byteOffset, result.bytes.length);
@@ -146,7 +149,7 @@ export class BodyPool {
 
   /** Runs `readVectors`. Throws an `Error` for invalid JSON, and `unavailable`. */
   async readVectors(body: Buffer, encoding: Encoding): Promise<ReadVectors> {
-    if (body.length <= MAX_INLINE_JSON) return readVectors(body, encoding);
+    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => readVectors(body, encoding));
     const result = await this.#read({ kind: "read-vectors", body: forThread(body), encoding }, body.length);
     if (result.kind !== "vectors") throw new Error(UNEXPECTED_RESULT);
     return result.read;
@@ -154,7 +157,7 @@ export class BodyPool {
 
   /** Runs `readEncodedVectors`. Throws `unavailable`. */
   async readEncodedVectors(text: string): Promise<EncodedVectors> {
-    if (text.length <= MAX_INLINE_JSON) return readEncodedVectors(text);
+    if (text.length <= MAX_INLINE_JSON) return this.#turns.run(() => readEncodedVectors(text));
     const result = await this.#read({ kind: "read-encoded-vectors", text }, text.length);
     if (result.kind !== "encoded-vectors") throw new Error(UNEXPECTED_RESULT);
     return result.answer;
@@ -162,7 +165,7 @@ export class BodyPool {
 
   /** Runs `readGenerated`. Throws what it throws, and `unavailable`. */
   async readGenerated(body: Buffer): Promise<GeneratedImages> {
-    if (body.length <= MAX_INLINE_JSON) return readGenerated(body);
+    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => readGenerated(body));
     const result = await this.#read({ kind: "read-generated", body: forThread(body) }, body.length);
     if (result.kind !== "generated") throw new Error(UNEXPECTED_RESULT);
     return result.read;
@@ -170,7 +173,7 @@ export class BodyPool {
 
   /** Runs `readImages`. Throws `unavailable`. */
   async readImages(text: string): Promise<AnsweredImages> {
-    if (text.length <= MAX_INLINE_JSON) return readImages(text);
+    if (text.length <= MAX_INLINE_JSON) return this.#turns.run(() => readImages(text));
     const result = await this.#read({ kind: "read-images", text }, text.length);
     if (result.kind !== "images") throw new Error(UNEXPECTED_RESULT);
     return result.answer;
@@ -178,7 +181,7 @@ export class BodyPool {
 
   /** Runs `hashImages`. Throws `unavailable`. */
   async hashImages(text: string): Promise<readonly string[]> {
-    if (text.length <= MAX_INLINE_JSON) return hashImages(text);
+    if (text.length <= MAX_INLINE_JSON) return this.#turns.run(() => hashImages(text));
     const result = await this.#read({ kind: "hash-images", text }, text.length);
     if (result.kind !== "image-hashes") throw new Error(UNEXPECTED_RESULT);
     return result.hashes;
@@ -186,7 +189,8 @@ export class BodyPool {
 
   /** Runs `readSubmission`. Throws `unavailable`. */
   async readSubmission(answer: ProviderAnswer | undefined): Promise<Submission> {
-    if (!answer || answer.body.length <= MAX_INLINE_JSON) return readSubmission(answer);
+    if (!answer || answer.body.length <= MAX_INLINE_JSON)
+      return this.#turns.run(() => readSubmission(answer));
     const { body, ...head } = answer;
     const result = await this.#read({ kind: "read-submission", head, body: forThread(body) }, body.length);
     if (result.kind !== "submission") throw new Error(UNEXPECTED_RESULT);
@@ -195,7 +199,7 @@ export class BodyPool {
 
   /** Runs `readReport`. Throws `unavailable`. */
   async readReport(answer: ProviderAnswer | undefined): Promise<Report> {
-    if (!answer || answer.body.length <= MAX_INLINE_JSON) return readReport(answer);
+    if (!answer || answer.body.length <= MAX_INLINE_JSON) return this.#turns.run(() => readReport(answer));
     const { body, ...head } = answer;
     const result = await this.#read({ kind: "read-report", head, body: forThread(body) }, body.length);
     if (result.kind !== "report") throw new Error(UNEXPECTED_RESULT);
@@ -209,7 +213,7 @@ export class BodyPool {
   /** Returns the count from `begin`, or runs its task on a thread. */
   async #count(sizeBytes: number, begin: () => number | BodyTask): Promise<number> {
     try {
-      const begun = begin();
+      const begun = await this.#turns.run(begin);
       if (typeof begun === "number") return begun;
       const result = await this.#send(begun, sizeBytes);
       if (result.kind === "count") return result.tokens;

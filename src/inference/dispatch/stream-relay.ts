@@ -26,7 +26,7 @@ export class StreamRelay {
     const { sink } = options;
     sink.onClose(() => this.#onClientLeft());
     sink.onDrain(() => this.#current?.onDrain());
-    if (sink.isClosed()) this.#onClientLeft();
+    if (sink.isClosed()) this.#leave();
   }
 
   /** Aborts when the client disconnects. */
@@ -96,7 +96,16 @@ export class StreamRelay {
     sink.end();
   }
 
+  /** Leaving takes up to some milliseconds, and thousands of clients leave in one turn where a proxy ends. */
   #onClientLeft(): void {
+    const leave = () => {
+      this.#leave();
+      return false;
+    };
+    this.#options.turns.run({ read: leave });
+  }
+
+  #leave(): void {
     this.#abort.abort();
     this.#current?.onClientLeft();
   }

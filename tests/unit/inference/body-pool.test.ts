@@ -127,6 +127,16 @@ describe("a provider's answer about an image job", () => {
   });
 });
 
+test("many short texts that become due together are counted in several turns", async () => {
+  const texts = Array.from({ length: 200 }, (_, n) => `${n}`.padEnd(16_000, "ab"));
+  let tokens: number[] = [];
+  const longestMs = await repeatedTurnMs(MAX_TURN_MS, async () => {
+    tokens = await Promise.all(texts.map((text) => bodies.countTexts([text])));
+  });
+  expect(longestMs).toBeLessThan(MAX_TURN_MS);
+  expect(tokens[7]).toBe(countTokens(texts[7] ?? ""));
+});
+
 test("a word of 10 million letters is counted", () => {
   const perLetter = countTokens("a".repeat(65_536)) / 65_536;
   expect(countTokens("a".repeat(10_000_000)) / 10_000_000).toBeCloseTo(perLetter, 3);
