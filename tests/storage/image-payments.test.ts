@@ -1,5 +1,14 @@
 // @module-tag large
-import { createPublicClient, http } from "viem";
+import {
+  createPublicClient,
+  createTestClient,
+  type Hex,
+  http,
+  keccak256,
+  type PublicClient,
+  parseGwei,
+  publicActions,
+} from "viem";
 import { expect, onTestFinished, test } from "vitest";
 import { WalletSender } from "../../src/chain/transactions/wallet-sender.ts";
 import type { Queries } from "../../src/db/database.ts";
@@ -212,3 +221,66 @@ test.each([
     expect(reads).toBeLessThanOrEqual(2);
   },
 );
+
+test.each([
+  ["the replacement with a higher fee", true],
+  ["the replaced transaction, because the fee falls again", false],
+])("a transaction that a risen base fee holds up is paid once: by %s", async (_, isReplaced) => {
+  const { app, origin, rpcUrl } = stack();
+  const { database } = app;
+  const { secret } = await seedAccount(database, 10n ** 9n);
+  const body = { model: SERVICES.images.model, prompt: `a dear sea, ${isReplaced}`, size: "64x64" };
+  const { jobId } = (await rest<{ jobId: string }>(origin, "/v1/async/images/generations", secret, { body }))
+    .body;
+  await until(async () => {
+    const sql = "select 1 from job where id = $1::uuid and state = 'completed'";
+    return (await database.rows(sql, [jobId])).length === 1;
+  });
+  const chain = createTestClient({ mode: "anvil", transport: http(rpcUrl) }).extend(publicActions);
+  const before = { seq: await app.submissions.nextTxSeq(), nonce: await nonceOf(chain) };
+  await chain.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("1") });
+  await chain.mine({ blocks: 1 });
+  await chain.setAutomine(false);
+  onTestFinished(() => chain.setAutomine(true));
+  const proxy = await startRpcProxy(rpcUrl);
+  const sent: Hex[] = [];
+  proxy.judge = ({ method, params }) => {
+    if (method !== "eth_sendRawTransaction") return "pass";
+    const raw = params[0] as Hex;
+    if (!sent.includes(raw)) sent.push(raw);
+    return isReplaced || raw === sent[0] ? "pass" : { result: keccak256(raw) };
+  };
+  const runner = new ImageFilesRunner({
+    ...{ queries: database, uploads: app.uploads, log: createLogger("silent"), pollMs: 20 },
+    sender: new WalletSender({
+      client: createPublicClient({ transport: http(proxy.url, { retryCount: 0 }) }),
+      chainId: app.network.chainId,
+      privateKey: ROUTER_WALLET.privateKey,
+      confirmations: 0,
+    }),
+  });
+  onTestFinished(() => runner.stop());
+  runner.start();
+  await until(() => sent.length === 1);
+  await chain.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei("500") });
+  await chain.mine({ blocks: 1 });
+  expect(await nonceOf(chain)).toBe(before.nonce);
+  await until(() => sent.length === 2);
+  await chain.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei(isReplaced ? "500" : "1") });
+  await chain.mine({ blocks: 1 });
+  await chain.setAutomine(true);
+  // anvil drops a transaction that it could not include; other nodes keep it.
+  if (!isReplaced) await chain.sendRawTransaction({ serializedTransaction: sent[0] ?? expect.unreachable() });
+  await until(async () => {
+    const sql = "select state from image_file where job_id = $1::uuid";
+    return (await database.rows<{ state: string }>(sql, [jobId]))[0]?.state === "stored";
+  });
+  expect(sent).toHaveLength(2);
+  expect(await nonceOf(chain)).toBe(before.nonce + 1);
+  expect(await app.submissions.nextTxSeq()).toBe(before.seq + 1n);
+});
+
+/** The number of transactions of the router's wallet in blocks. */
+async function nonceOf(chain: Pick<PublicClient, "getTransactionCount">): Promise<number> {
+  return chain.getTransactionCount({ address: ROUTER_WALLET.address, blockTag: "latest" });
+}

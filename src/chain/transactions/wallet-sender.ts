@@ -5,7 +5,12 @@ import { chainError } from "../rpc/rpc.client.ts";
 import { rpcReason } from "../rpc/rpc-errors.ts";
 
 /** A signed transaction: however often it is sent, it is included at most once. */
-export type SignedTransaction = { readonly raw: Hex; readonly hash: Hex };
+export type SignedTransaction = {
+  readonly raw: Hex;
+  readonly hash: Hex;
+  /** The transactions with the same nonce and lower fees that it replaces. One of them may be included instead. */
+  readonly replaced: readonly Hex[];
+};
 
 type Dependencies = {
   readonly client: PublicClient;
@@ -14,6 +19,16 @@ type Dependencies = {
   /** How many blocks must follow the one with another transaction of the same nonce before one counts as outdated. */
   readonly confirmations: number;
 };
+
+/** How nodes refuse a fee: geth and its relatives, then Cosmos chains with an EVM. */
+const UNDERPRICED =
+  /underpriced|fee per gas less than block base fee|fee ?cap less than|insufficient fee|gas price.* too low/i;
+
+/** Nodes accept a replacement whose fees are 10 % higher, some 12.5 %. */
+function raisedFee(former: bigint | undefined, current: bigint): bigint {
+  const least = ((former ?? 0n) * 9n) / 8n + 1n;
+  return current > least ? current : least;
+}
 
 /**
  * Sends transactions of one wallet, in two steps: sign and store, then send. After a crash between the two, the caller
@@ -52,24 +67,53 @@ export class WalletSender {
         ...fees,
         ...{ chainId, nonce, gas: (gas * 6n) / 5n, type: "eip1559" },
       });
-      return { raw, hash: keccak256(raw) };
+      return { raw, hash: keccak256(raw), replaced: [] };
     } catch (error) {
       throw chainError("a transaction could not be prepared", error);
     }
   }
 
+  /** A replacement with higher fees if the base fee has risen so far that blocks may not include the transaction. */
+  async repriced(signed: SignedTransaction): Promise<SignedTransaction | undefined> {
+    try {
+      const { baseFeePerGas } = await this.#dependencies.client.getBlock();
+      const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = parseTransaction(signed.raw);
+      if (maxFeePerGas - maxPriorityFeePerGas >= (baseFeePerGas ?? 0n)) return undefined;
+    } catch (error) {
+      throw chainError("the base fee", error);
+    }
+    return this.raised(signed);
+  }
+
+  /** A replacement with the current fees, or with as much more as nodes require of one. */
+  async raised({ raw, hash, replaced }: SignedTransaction): Promise<SignedTransaction> {
+    const { to, data, value, gas, nonce, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(raw);
+    try {
+      const fees = await this.#dependencies.client.estimateFeesPerGas();
+      const higher = await this.#account.signTransaction({
+        ...{ to, data, value, gas, nonce, chainId: this.#dependencies.chainId, type: "eip1559" },
+        maxFeePerGas: raisedFee(maxFeePerGas, fees.maxFeePerGas),
+        maxPriorityFeePerGas: raisedFee(maxPriorityFeePerGas, fees.maxPriorityFeePerGas),
+      });
+      return { raw: higher, hash: keccak256(higher), replaced: [hash, ...replaced] };
+    } catch (error) {
+      throw chainError("a transaction could not be replaced", error);
+    }
+  }
+
   /**
    * Sends a signed transaction; it can be repeated. `outdated`: another transaction used its nonce, as all backends of
-   * an endpoint must know by now.
+   * an endpoint must know by now. `underpriced`: the node demands higher fees.
    */
-  async send({ raw, hash }: SignedTransaction): Promise<"sent" | "outdated"> {
+  async send(signed: SignedTransaction): Promise<"sent" | "outdated" | "underpriced"> {
     try {
-      await this.#dependencies.client.sendRawTransaction({ serializedTransaction: raw });
+      await this.#dependencies.client.sendRawTransaction({ serializedTransaction: signed.raw });
       return "sent";
     } catch (error) {
       const reason = rpcReason(error);
       if (/already (known|imported)/i.test(reason)) return "sent";
-      if (/nonce too low/i.test(reason)) return (await this.#isReplaced({ raw, hash })) ? "outdated" : "sent";
+      if (/nonce too low/i.test(reason)) return (await this.#isReplaced(signed)) ? "outdated" : "sent";
+      if (UNDERPRICED.test(reason)) return "underpriced";
       throw chainError("a transaction could not be sent", error);
     }
   }
@@ -79,22 +123,30 @@ export class WalletSender {
    * moment ago, and another backend may not have its receipt yet: to sign again then would pay twice. So the nonce must
    * have been used some blocks ago, before the receipt is looked for.
    */
-  async #isReplaced({ raw, hash }: SignedTransaction): Promise<boolean> {
+  async #isReplaced(signed: SignedTransaction): Promise<boolean> {
     const { client, confirmations } = this.#dependencies;
     const { address } = this.#account;
     try {
       const blockNumber = (await client.getBlockNumber({ cacheTime: 0 })) - BigInt(confirmations);
       if (blockNumber < 0n) return false;
       const used = await client.getTransactionCount({ address, blockNumber });
-      if (used <= (parseTransaction(raw).nonce ?? 0)) return false;
+      if (used <= (parseTransaction(signed.raw).nonce ?? 0)) return false;
     } catch (error) {
       throw chainError("the wallet's nonce", error);
     }
-    return (await this.outcome(hash)) === undefined;
+    return (await this.outcome(signed)) === undefined;
   }
 
-  /** The outcome of a transaction; undefined until a block includes it. */
-  async outcome(hash: Hex): Promise<"success" | "reverted" | undefined> {
+  /** The outcome of a transaction, or of one that it replaces; undefined until a block includes one of them. */
+  async outcome({ hash, replaced }: SignedTransaction): Promise<"success" | "reverted" | undefined> {
+    for (const each of [hash, ...replaced]) {
+      const outcome = await this.#outcomeOf(each);
+      if (outcome) return outcome;
+    }
+    return undefined;
+  }
+
+  async #outcomeOf(hash: Hex): Promise<"success" | "reverted" | undefined> {
     try {
       return (await this.#dependencies.client.getTransactionReceipt({ hash })).status;
     } catch (error) {

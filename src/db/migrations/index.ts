@@ -47,6 +47,7 @@ import { NameAccountsOfEvidence } from "./44-evidence-of-accounts.ts";
 import { DropIndexOfKeys } from "./45-index-of-keys.ts";
 import { CountRemovedRequestsOfKeys } from "./46-undercounted-keys.ts";
 import { DetailTokensOfBatches } from "./47-token-details-of-batches.ts";
+import { ReplacedTransactions } from "./48-replaced-transactions.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -99,4 +100,5 @@ export const migrations = [
   { name: "45-index-of-keys", class: DropIndexOfKeys },
   { name: "46-undercounted-keys", class: CountRemovedRequestsOfKeys },
   { name: "47-token-details-of-batches", class: DetailTokensOfBatches },
+  { name: "48-replaced-transactions", class: ReplacedTransactions },
 ] as const;

@@ -132,18 +132,22 @@ export class ImageFilesRunner {
   async #pay(image: WaitingImage, call: NonNullable<PreparedUpload["transaction"]>): Promise<void> {
     const { queries, sender } = this.#dependencies;
     const known = image.transaction;
-    const outcome = known && (await sender.outcome(known.hash));
+    const outcome = known && (await sender.outcome(known));
     // The submission is on chain and will be indexed shortly: do not pay again.
     if (outcome === "success") return;
     if (outcome === "reverted") {
       await keepTransaction(queries, image, null);
       throw new Error("the submission of an image was reverted");
     }
-    const signed = known ?? (await sender.sign(call));
+    const signed = known ? ((await sender.repriced(known)) ?? known) : await sender.sign(call);
     // The lease may have expired since the image was read, and another process may have signed for it.
-    if (!known && !(await keepTransaction(queries, image, signed))) return;
-    if ((await sender.send(signed)) === "outdated")
-      await keepTransaction(queries, { ...image, transaction: signed }, null);
+    if (signed !== known && !(await keepTransaction(queries, image, signed))) return;
+    const sent = await sender.send(signed);
+    const kept = { ...image, transaction: signed };
+    if (sent === "outdated") await keepTransaction(queries, kept, null);
+    if (sent !== "underpriced") return;
+    await keepTransaction(queries, kept, await sender.raised(signed));
+    throw new Error("the node demands a higher fee for the submission of an image");
   }
 
   /** Uploads the image. Resolves with whether the file is complete. */

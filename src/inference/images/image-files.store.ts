@@ -67,7 +67,7 @@ export async function waitingImages(queries: Queries, limit: number): Promise<re
     failures: row.failures,
     transaction:
       row.transaction_raw && row.transaction_hash
-        ? { raw: row.transaction_raw, hash: row.transaction_hash }
+        ? { raw: row.transaction_raw, hash: row.transaction_hash, replaced: row.replaced_hashes }
         : undefined,
   }));
 }
@@ -87,6 +87,7 @@ export async function keepTransaction(
     transaction?.raw ?? null,
     transaction?.hash ?? null,
     known?.hash ?? null,
+    JSON.stringify(transaction?.replaced ?? []),
   ];
   return (await queries.rows(KEEP, parameters)).length > 0;
 }
@@ -112,6 +113,7 @@ type WaitingRow = {
   readonly failures: number;
   readonly transaction_raw: Hex | null;
   readonly transaction_hash: Hex | null;
+  readonly replaced_hashes: readonly Hex[];
 };
 
 const UNPARSABLE: ReadonlySet<unknown> = new Set(["22P02", "22P05"]);
@@ -143,7 +145,8 @@ const RECORD_IMAGES = `
 
 // Of identical images only one is processed at a time, preferring one that is already paid for.
 const WAITING = `
-  select job_id::text as job_id, ordinal, root, failures, transaction_raw, transaction_hash
+  select job_id::text as job_id, ordinal, root, failures, transaction_raw, transaction_hash,
+    replaced_hashes
   from (
     select distinct on (root) * from image_file where state = 'waiting'
     order by root, transaction_raw is null, job_id, ordinal
@@ -151,7 +154,7 @@ const WAITING = `
   where next_try <= now() order by next_try limit $1::integer`;
 
 const KEEP = `
-  update image_file set transaction_raw = $3::text, transaction_hash = $4::text
+  update image_file set transaction_raw = $3::text, transaction_hash = $4::text, replaced_hashes = $6::text::jsonb
   where job_id = $1::uuid and ordinal = $2::integer and transaction_hash is not distinct from $5::text returning 1`;
 
 const SETTLE = `
