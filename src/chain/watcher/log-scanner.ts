@@ -1,6 +1,5 @@
 import type { Database, Transaction } from "../../db/database.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
-import type { Hex } from "../../kernel/text/hex.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
 import { TransactionSenders } from "../transactions/transaction-senders.ts";
 import { BlockMissing, type Fork, findFork, newestCommonRow, newestMark } from "./common-block.ts";
@@ -17,7 +16,9 @@ import {
   readMarks,
   type WatcherState,
 } from "./log-watcher.store.ts";
+import { PageLength } from "./page-length.ts";
 import type { PollTimer } from "./poll-timer.ts";
+import { behind, halted, type Step } from "./scan-step.ts";
 
 /** Options of a scan: see `LogWatcherOptions`. */
 export type ScanOptions = {
@@ -42,30 +43,9 @@ export type ScanOptions = {
   readonly resetOnNewGenesis?: boolean;
 };
 
-/**
- * The outcome of one step. `scanned`: rows and cursor were written. `idle`: no new block. `moved`: the chain or the
- * cursor moved meanwhile; step again. `behind`: the endpoint lacks blocks that were already read, or some below its newest.
- * `reverted`: `depth` blocks were reverted. `halted`: nothing may be written.
- */
-export type Step =
-  | {
-      readonly kind: "scanned" | "idle";
-      readonly scanned: bigint | undefined;
-      readonly head: bigint;
-      readonly headHash: Hex;
-    }
-  | { readonly kind: "moved" }
-  | { readonly kind: "behind"; readonly why: string }
-  | {
-      readonly kind: "reverted";
-      readonly depth: number;
-      readonly scanned: bigint | undefined;
-      readonly head: bigint;
-    }
-  | { readonly kind: "halted"; readonly why: string };
-
 const NEAR_BEYOND_CONFIRMATIONS = 64;
 const REORG_BLOCKS = 64;
+const PAGE_BLOCKS = 1_000;
 
 /** Reads the chain once and writes at most one transaction per step; `LogWatcher` repeats the step. */
 export class LogScanner {
@@ -76,6 +56,7 @@ export class LogScanner {
   /** How many blocks up to the head are read one by one. */
   readonly #nearBlocks: bigint;
   readonly #keptBlocks: bigint;
+  readonly #pageLength: PageLength;
   #head: ChainBlock | undefined;
 
   constructor(options: ScanOptions, timer: PollTimer) {
@@ -83,6 +64,7 @@ export class LogScanner {
     this.#timer = timer;
     this.#keptBlocks = BigInt(options.confirmations + (options.reorgBlocks ?? REORG_BLOCKS));
     this.#nearBlocks = lesser(this.#keptBlocks, BigInt(options.confirmations + NEAR_BEYOND_CONFIRMATIONS));
+    this.#pageLength = new PageLength(options.pageBlocks ?? PAGE_BLOCKS);
     this.#selection = {
       addresses: [...new Set(options.handlers.flatMap(({ addresses }) => addresses))],
       topics: [...new Set(options.handlers.flatMap(({ topics }) => topics))],
@@ -109,7 +91,7 @@ export class LogScanner {
 
   /** Throws what the chain, the database or a handler threw; nothing was written then, and the step can be retried. */
   async step(): Promise<Step> {
-    const { name, rpc, database, startBlock, pageBlocks = 1_000 } = this.#options;
+    const { name, rpc, database, startBlock } = this.#options;
     const { chainId, mark: cursor } = await openCursor(database, name, rpc.chainId);
     if (chainId !== rpc.chainId) return halted(`this database was filled from chain ${chainId}`);
     const head = await this.#timer.orStop(rpc.head());
@@ -119,8 +101,11 @@ export class LogScanner {
     const from = cursor ? cursor.number + 1n : startBlock;
     const place = { head: head.number, headHash: head.hash };
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, ...place };
-    const stretch = { after: cursor, from, head: head.number, near: this.#nearBlocks, pageBlocks };
-    const page = await this.#timer.orStop(this.#readPage(stretch));
+    const stretch = { after: cursor, from, head: head.number, near: this.#nearBlocks };
+    const reading = this.#pageLength.read(Number(head.number - from) + 1, (pageBlocks) =>
+      this.#readPage({ ...stretch, pageBlocks }),
+    );
+    const page = await this.#timer.orStop(reading);
     if (!page)
       return { kind: "behind", why: `it lacks block ${from}, or a later one, or replaced it meanwhile` };
     if (!(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
@@ -281,17 +266,6 @@ export class LogScanner {
     if (moved) committed?.();
     return moved;
   }
-}
-
-function behind(cursor: Mark, head: ChainBlock): Step {
-  return {
-    kind: "behind",
-    why: `it is ${cursor.number - head.number} blocks behind the blocks already read`,
-  };
-}
-
-function halted(why: string): Step {
-  return { kind: "halted", why };
 }
 
 function lesser(a: bigint, b: bigint): bigint {

@@ -3,7 +3,7 @@ import type { Logger } from "../../kernel/log.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { rpcReason } from "../rpc/rpc-errors.ts";
 import { HeadFeed } from "./head-feed.ts";
-import { LogScanner, type ScanOptions, type Step } from "./log-scanner.ts";
+import { LogScanner, type ScanOptions } from "./log-scanner.ts";
 import {
   advances,
   recordState,
@@ -12,6 +12,7 @@ import {
   type WatcherStatus,
 } from "./log-watcher.store.ts";
 import { PollTimer } from "./poll-timer.ts";
+import type { Step } from "./scan-step.ts";
 
 /** Options of a watcher. Its handlers share one cursor: handlers that must halt independently need own watchers. */
 export type LogWatcherOptions = ScanOptions & {
