@@ -135,6 +135,23 @@ describe("execute", () => {
     expect(await parts.next()).toEqual({ done: true, value: undefined });
   });
 
+  test("reads a response that begins with its boundary, however it is cut", async () => {
+    const body = new ReadableStream({
+      start(chunks) {
+        for (const character of `${text.slice(2)}\r\n--graphql--`)
+          chunks.enqueue(new TextEncoder().encode(character));
+        chunks.close();
+      },
+    });
+    const client = createClient({
+      url: "http://127.0.0.1",
+      fetch: async () => new Response(body, { headers: multipart }),
+    });
+    const parts: unknown[] = [];
+    for await (const part of execute(client, "{ a }")) parts.push(part);
+    expect(parts).toEqual(PARTS.map((part) => JSON.parse(part)));
+  });
+
   test("throws ConnectionLost when the response breaks off, and ends the request of a reader that leaves", async () => {
     const { client, response } = await startServer();
     const parts = execute(client, "{ a }");

@@ -11,7 +11,8 @@ export function multipartReader(
 ): (text: string) => boolean {
   const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
   const delimiter = `\r\n--${quoted ?? plain ?? "-"}`;
-  let rest = "";
+  // The line break before the first delimiter may be left out (RFC 2046, section 5.1.1).
+  let rest = "\r\n";
   let searched = 0;
   return (text) => {
     rest += text;
