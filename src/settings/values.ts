@@ -103,7 +103,12 @@ export const agentContracts = list.pipe(
         return z.NEVER;
       }),
     )
-    .max(MAX_AGENT_CONTRACTS, `must be at most ${MAX_AGENT_CONTRACTS} contracts`),
+    .max(MAX_AGENT_CONTRACTS, `must be at most ${MAX_AGENT_CONTRACTS} contracts`)
+    // Two readers of one contract would share its position, so that each would skip what only the other one reads.
+    .refine(
+      (contracts) => new Set(contracts.map((contract) => contract?.address)).size === contracts.length,
+      "must be different contracts",
+    ),
 );
 /** An agent token market, the token contract that it trades, and its first block. */
 export const marketContract = z.string().transform((text, context) => {
