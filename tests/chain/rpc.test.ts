@@ -197,6 +197,30 @@ describe("a single endpoint", () => {
     expect(methods(proxy)).toEqual(["eth_chainId", "eth_blockNumber", "eth_chainId"]);
   });
 
+  test("that refuses the check of its chain id once a minute by a rate limit stays in use", async () => {
+    const [proxy] = await twoEndpoints();
+    let nowMs = 0;
+    const lines: string[] = [];
+    const endpoint = new RpcEndpoint({
+      url: proxy.url,
+      chainId: CHAIN_ID,
+      network: "devnet",
+      timeoutMs: 1_000,
+      log: createLogger("debug", { write: (line) => void lines.push(line) }),
+      clock: { now: () => new Date(), monotonicMs: () => nowMs },
+    });
+    await endpoint.request({ method: "eth_blockNumber" });
+    proxy.judge = () => ({ error: { code: 429, message: "compute units per second exceeded" } });
+    nowMs = 60_000;
+    await expect(endpoint.request({ method: "eth_blockNumber" })).rejects.toMatchObject({ code: 429 });
+    expect([endpoint.status().state, lines]).toEqual(["ready", []]);
+    proxy.judge = asOtherChain;
+    await expect(endpoint.request({ method: "eth_blockNumber" })).rejects.toMatchObject({
+      code: "chain_error",
+    });
+    expect(endpoint.status().state).toBe("wrong_chain");
+  });
+
   test("of another chain is refused in a line with both ids and no path", async () => {
     const [proxy] = await twoEndpoints();
     proxy.judge = asOtherChain;

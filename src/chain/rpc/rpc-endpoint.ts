@@ -172,7 +172,8 @@ export class RpcEndpoint {
     try {
       answer = await this.#readChainId();
     } catch (error) {
-      this.#lose(error);
+      // A refusal, as by a rate limit, is an answer: it does not show that the endpoint is gone.
+      if (!this.isReady || isOutage(error)) this.#lose(error);
       throw error;
     }
     const chainId =
