@@ -92,13 +92,15 @@ const CREATORS = `
   from agent_transfer where token_id % 4 > 0`;
 const TOKEN_FILTERS: readonly Case<TokenFilter, StoredToken>[] = [
   ["nothing", {}, () => true],
-  ["a contract", { contract: address(1) }, ({ contract }) => contract === address(1)],
+  ["a contract", { contracts: [address(1)] }, ({ contract }) => contract === address(1)],
+  ["contracts", { contracts: [address(1), address(0)] }, () => true],
+  ["no contract", { contracts: [] }, () => false],
   ["an owner", { owner: address(3) }, ({ owner }) => owner === address(3)],
   ["a creator", { creator: address(2) }, ({ creator }) => creator === address(2)],
   ["a creator of nothing", { creator: address(9) }, () => false],
   [
     "all of them",
-    { contract: address(1), owner: address(2), creator: address(2) },
+    { contracts: [address(1)], owner: address(2), creator: address(2) },
     (one) => one.contract === address(1) && one.owner === address(2) && one.creator === address(2),
   ],
 ];

@@ -108,8 +108,8 @@ const LISTS: readonly List[] = [
   {
     name: "tokens",
     ...byEvent("agent-tokens"),
-    list: (database, page) => listTokens(database, CHAIN, { owner: ACCOUNT }, page),
-    count: (database) => countTokens(database, CHAIN, { owner: ACCOUNT }),
+    list: (database, page) => listTokens(database, CHAIN, { owner: ACCOUNT, contracts: [ACCOUNT] }, page),
+    count: (database) => countTokens(database, CHAIN, { owner: ACCOUNT, contracts: [ACCOUNT] }),
   },
   {
     name: "sealed keys",

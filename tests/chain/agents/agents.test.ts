@@ -530,7 +530,7 @@ describe("the successor's logs", () => {
     });
     const client = {} as never;
     const clock = { now: () => new Date(), monotonicMs: () => 0 };
-    const contracts = [{ address: contract, generation: "agentic-id", startBlock: undefined } as const];
+    const contracts = [{ address: contract, generation: "agentic-id", startBlock: undefined }] as const;
     const tokens = new AgentTokensService({ queries: database, chainId: 16_602, client, clock, contracts });
     const [seven, eight] = await tokens.byKeys([
       { contract, tokenId: 7n },
@@ -546,6 +546,20 @@ describe("the successor's logs", () => {
     const page = await tokens.authorizations({ contract, tokenId: 7n }, ALL);
     expect(page.rows).toMatchObject([{ user: ben, by: ann, endReason: "transferred" }]);
     expect(await tokens.delegationsOf([ann])).toMatchObject([[{ assistant: ben }]]);
+    expect([(await tokens.list({}, ALL)).rows.length, await tokens.count({ contract })]).toEqual([
+      2,
+      { rows: 2, isExact: true },
+    ]);
+    // Nothing follows the contract any more, so that what is stored may be outdated.
+    const other = { ...contracts[0], address: lowerHex(randomHex(20)) } as const;
+    for (const configured of [[], [other]]) {
+      const needs = { queries: database, chainId: 16_602, client, clock, contracts: configured };
+      const without = new AgentTokensService(needs);
+      expect(await without.byKeys([{ contract, tokenId: 7n }])).toEqual([undefined]);
+      expect((await without.list({}, ALL)).rows).toEqual([]);
+      expect(await without.count({ contract })).toEqual({ rows: 0, isExact: true });
+      expect(await without.delegationsOf([ann])).toEqual([[]]);
+    }
     const keys = new SealedKeysService({
       queries: database,
       events: new EventsService(database, new MemoryBus(), TEST_CURSORS),

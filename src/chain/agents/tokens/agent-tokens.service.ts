@@ -24,15 +24,22 @@ import {
   findUsers,
   listTokens,
   type StoredToken,
-  type TokenFilter,
+  type TokenFilter as StoredTokenFilter,
 } from "./agent-tokens.store.ts";
 import { listTokenEvents, type TokenEvent } from "./token-events.store.ts";
 import { orNull, type TokenKey } from "./token-rows.ts";
 
 export type { Authorization, TokenClone, TokenTransfer } from "./agent-history.store.ts";
-export type { Delegation, TokenFilter } from "./agent-tokens.store.ts";
+export type { Delegation } from "./agent-tokens.store.ts";
 export type { TokenEvent } from "./token-events.store.ts";
 export type { TokenKey } from "./token-rows.ts";
+
+/** Filters tokens of the configured contracts; every condition must hold. */
+export type TokenFilter = {
+  readonly contract?: Hex | undefined;
+  readonly owner?: Hex | undefined;
+  readonly creator?: Hex | undefined;
+};
 
 /** The current state of an agent token, as far as the chain has been read. */
 export type AgentToken = StoredToken & { readonly generation: AgentGeneration };
@@ -47,7 +54,10 @@ type Dependencies = {
 
 const VERIFIER_FRESH_MS = 10_000;
 
-/** Finds agent tokens and their history. All data is public, as on the chain. */
+/**
+ * Finds agent tokens and their history. All data is public, as on the chain. Of a contract that is no longer configured,
+ * rows may be stored that nothing brings up to date: its tokens are not found.
+ */
 export class AgentTokensService {
   readonly #dependencies: Dependencies;
   readonly #contracts: ReadonlyMap<Hex, AgentContract>;
@@ -65,7 +75,9 @@ export class AgentTokensService {
 
   /** The token of each key, in input order; undefined if it was never minted or its contract is not configured. */
   async byKeys(keys: readonly TokenKey[]): Promise<readonly (AgentToken | undefined)[]> {
-    const found = await findTokens(this.#dependencies.queries, this.#dependencies.chainId, keys.map(lower));
+    const { queries, chainId } = this.#dependencies;
+    const known = keys.map(lower).filter(({ contract }) => this.#contracts.has(contract));
+    const found = known.length === 0 ? [] : await findTokens(queries, chainId, known);
     const tokens = new Map(found.map((token) => [nameOf(token), this.#withGeneration(token)]));
     return keys.map((key) => tokens.get(nameOf(lower(key))));
   }
@@ -73,7 +85,7 @@ export class AgentTokensService {
   /** Tokens that have an owner and match a filter, the most recently acquired first. */
   async list(filter: TokenFilter, page: PageRequest): Promise<Page<AgentToken>> {
     const { queries, chainId } = this.#dependencies;
-    const rows = await listTokens(queries, chainId, lowerFilter(filter), page);
+    const rows = await listTokens(queries, chainId, this.#select(filter), page);
     return toPage(
       rows.map((row) => this.#withGeneration(row)),
       page,
@@ -82,7 +94,7 @@ export class AgentTokensService {
 
   /** How many tokens have an owner and match a filter. */
   count(filter: TokenFilter): Promise<RowCount> {
-    return countTokens(this.#dependencies.queries, this.#dependencies.chainId, lowerFilter(filter));
+    return countTokens(this.#dependencies.queries, this.#dependencies.chainId, this.#select(filter));
   }
 
   /** For each token, in input order, the users who may use it now, in order of authorisation. */
@@ -99,7 +111,8 @@ export class AgentTokensService {
       this.#dependencies.chainId,
       users.map(lowerHex),
     );
-    const delegations = Map.groupBy(found, ({ user }) => user);
+    const present = found.filter(({ contract }) => this.#contracts.has(contract));
+    const delegations = Map.groupBy(present, ({ user }) => user);
     return users.map((user) => delegations.get(lowerHex(user)) ?? []);
   }
 
@@ -170,6 +183,16 @@ export class AgentTokensService {
     return verifier;
   }
 
+  #select({ contract, owner, creator }: TokenFilter): StoredTokenFilter {
+    const configured = [...this.#contracts.keys()];
+    const wanted = contract && lowerHex(contract);
+    return {
+      contracts: wanted === undefined ? configured : configured.filter((known) => known === wanted),
+      owner: owner && lowerHex(owner),
+      creator: creator && lowerHex(creator),
+    };
+  }
+
   #withGeneration(token: StoredToken): AgentToken {
     return { ...token, generation: this.#contracts.get(token.contract)?.generation ?? "agent-nft" };
   }
@@ -178,14 +201,6 @@ export class AgentTokensService {
 /** The map key of a token. */
 function nameOf({ contract, tokenId }: TokenKey): string {
   return `${contract}:${tokenId}`;
-}
-
-function lowerFilter({ contract, owner, creator }: TokenFilter): TokenFilter {
-  return {
-    contract: contract && lowerHex(contract),
-    owner: owner && lowerHex(owner),
-    creator: creator && lowerHex(creator),
-  };
 }
 
 function lower({ contract, tokenId }: TokenKey): TokenKey {
