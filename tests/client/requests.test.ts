@@ -76,6 +76,21 @@ describe("requests to the product", () => {
   });
 });
 
+describe("the time of a request", () => {
+  test.each([Number.POSITIVE_INFINITY, 30 * 86_400_000, 59_999.5])("may be %d ms", async (timeoutMs) => {
+    const { url } = await startServer((_, response) => void setTimeout(() => OK(_, response), 50));
+    const client = createClient({ url });
+    await expect(client.query(WHO, {}, { timeoutMs })).resolves.toEqual({ viewer: { kind: "ANONYMOUS" } });
+  });
+
+  test("is refused by its name where it is not a number", async () => {
+    const client = createClient({ url: "http://127.0.0.1:1" });
+    await expect(client.query(WHO, {}, { timeoutMs: Number.NaN })).rejects.toThrow(
+      "timeoutMs: NaN is not a number of at least 0.",
+    );
+  });
+});
+
 const TRANSPORTS = [
   ["WebSocket", webSocket()],
   ["server-sent events", serverSentEvents()],

@@ -25,6 +25,18 @@ export function pauseMs(failures: number, { minPauseMs, maxPauseMs }: Required<R
 /** Timers with a longer time run at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
+/** The setting's value or its default. Throws a `RangeError` for anything but a number of at least 0. */
+export function numberOf(name: string, given: number | undefined, byDefault: number): number {
+  const value = given ?? byDefault;
+  if (value >= 0) return value;
+  throw new RangeError(`${name}: ${value} is not a number of at least 0.`);
+}
+
+/** A signal that aborts after any time: `AbortSignal.timeout` takes whole numbers, and no longer ones than timers do. */
+export function timeoutSignal(ms: number): AbortSignal {
+  return AbortSignal.timeout(Math.ceil(Math.min(ms, MAX_TIMER_MS)));
+}
+
 /** A timer that takes any time, `Infinity` too: what is longer than timers can be runs after their longest. */
 export function startTimer(callback: () => void, ms: number): ReturnType<typeof setTimeout> {
   return setTimeout(callback, Math.min(ms, MAX_TIMER_MS));

@@ -1,4 +1,4 @@
-import { pauseMs, RETRY_DEFAULTS, wake } from "./backoff.ts";
+import { numberOf, pauseMs, RETRY_DEFAULTS, timeoutSignal, wake } from "./backoff.ts";
 import type { Operation } from "./document.ts";
 import { OperationRefused, type ZerographError } from "./errors.ts";
 import {
@@ -13,7 +13,7 @@ import type { GraphResult, TransportOptions } from "./transport.ts";
 /** How a request is sent. */
 export type RequestOptions = {
   readonly signal?: AbortSignal;
-  /** How long one attempt may take. Default: 300,000, for answers of models. */
+  /** How long one attempt may take, milliseconds; `Infinity` for no limit. Default: 300,000, for answers of models. */
   readonly timeoutMs?: number;
 };
 
@@ -42,12 +42,11 @@ export function sendRequest(
 /** Calls `send` until it has no failure that may pass, and throws the failure that it gives up with. */
 export async function repeat<T extends object>(
   send: (signal: AbortSignal) => Promise<T | Failure>,
-  { canRepeat, signal, timeoutMs = TIMEOUT_MS }: RepeatOptions,
+  { canRepeat, signal, timeoutMs }: RepeatOptions,
 ): Promise<T> {
+  const limitMs = numberOf("timeoutMs", timeoutMs, TIMEOUT_MS);
   for (let attempts = 1; ; attempts++) {
-    const failure = await send(
-      AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
-    );
+    const failure = await send(AbortSignal.any([timeoutSignal(limitMs), ...(signal ? [signal] : [])]));
     if (!("canRetry" in failure)) return failure;
     if (signal?.aborted) throw signal.reason;
     if (!canRepeat || !failure.canRetry || attempts === MAX_ATTEMPTS) throw failure.error;

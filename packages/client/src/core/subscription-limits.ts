@@ -1,4 +1,4 @@
-import { RETRY_DEFAULTS, type RetryOptions } from "./backoff.ts";
+import { numberOf, RETRY_DEFAULTS, type RetryOptions } from "./backoff.ts";
 import type { SubscribeOptions } from "./subscribe-options.ts";
 
 /** The settings of a subscription in numbers, with a value for each. */
@@ -21,10 +21,4 @@ export function limitsOf({ retry = {}, silentMs, maxWaiting }: SubscribeOptions)
     // An event that a reader takes as it arrives has not waited.
     maxWaiting: Math.max(1, numberOf("maxWaiting", maxWaiting, 1_000)),
   };
-}
-
-function numberOf(name: string, given: number | undefined, byDefault: number): number {
-  const value = given ?? byDefault;
-  if (value >= 0) return value;
-  throw new RangeError(`${name}: ${value} is not a number of at least 0.`);
 }
