@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";
 import { balanceAtRest } from "../../support/balance.ts";
 import { ask } from "../../support/clients/graph-client.ts";
+import { scaled } from "../../support/machine.ts";
 import {
   completion,
   DONE,
@@ -171,7 +172,8 @@ test("a pinned provider that fails is not replaced by another", async () => {
 test("sorting by latency tries the fastest first once all are measured", async () => {
   const { seed, chat, scripted } = router();
   const seeded = await seed();
-  for (const [n, delayMs] of [400, 300, 5].entries())
+  // On a busy machine, a quick answer takes much longer than its delay.
+  for (const [n, delayMs] of [scaled(400), scaled(300), 5].entries())
     scripted[n]?.scripts.set("m-latency", (_, response) => {
       setTimeout(
         () => sendJson(response, 200, { choices: [{ message: { content: "a" } }], usage: USAGE }),
