@@ -120,18 +120,21 @@ export function openDisk(
     readonly folder?: string;
     readonly quotaBytes?: number;
     readonly verifies?: boolean;
+    /** What hashes, by default an own one. */
+    readonly keccak?: Keccak;
     readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
     readonly onEnd?: OnEnd;
   } = {},
 ): DiskNode & { readonly folder: string } {
   const { quotaBytes = 2 ** 40, verifies = true, onEnd = onTestFinished as OnEnd, progressed } = options;
+  const { keccak: hashes = keccak } = options;
   const folder = options.folder ?? storageFolder(onEnd);
   const node = new DiskNode(
     {
       database,
       chainId: CHAIN_ID,
       log: createLogger("silent"),
-      hashing: { keccak, hasher: keccak },
+      hashing: { keccak: hashes, hasher: hashes },
       ...(progressed && { listener: { progressed, committed() {} } }),
     },
     { folder, quotaBytes, unsubmittedHours: 24, verifies, url: () => "http://127.0.0.1:4000" },

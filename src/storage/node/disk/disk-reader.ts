@@ -1,7 +1,10 @@
+import QuickLru from "quick-lru";
+import { nextTurn } from "../../../kernel/async/next-turn.ts";
 import { ByteLru } from "../../../kernel/byte-lru.ts";
 import { equalBytes } from "../../../kernel/bytes.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import type { Logger } from "../../../kernel/log.ts";
+import { TransientMap } from "../../../kernel/transient-map.ts";
 import { HASH_BYTES } from "../../keccak/keccak.ts";
 import { emptyRoots, type Hashing } from "../../merkle/file-tree.ts";
 import { toHash } from "../../merkle/proof.ts";
@@ -20,11 +23,23 @@ type Dependencies = {
 };
 
 const TREE_CACHE_BYTES = 32 * 2 ** 20;
+/** Segment roots that are examined without a pause: 3 ms. */
+const ROOTS_PER_TURN = 8_192;
+const REMEMBERED_GAPS = 1_024;
+/** The tree of an incomplete file is built again after so many times what the last one took. */
+const GAP_FACTOR = 20;
+/** Building the tree of a smaller file costs less than to remember that it is incomplete. */
+const MIN_GAP_MS = 5;
 
 /** Reads segments from the disk and verifies each against the root of its file, to detect bit rot. */
 export class DiskReader {
   readonly #dependencies: Dependencies;
   readonly #trees = new ByteLru<SegmentTree>({ maxBytes: TREE_CACHE_BYTES, maxShare: 1 });
+  /** The trees that are read now, of complete files and of incomplete ones: that of 64 GiB takes 16 MiB and 0.2 s. */
+  readonly #reading = new TransientMap<string, Promise<SegmentTree>>();
+  readonly #readingInPart = new TransientMap<string, Promise<SegmentTree | undefined>>();
+  /** The `performance.now()` until which the segment roots of a large incomplete file are not read again. */
+  readonly #incompleteUntil = new QuickLru<string, number>({ maxSize: REMEMBERED_GAPS });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -47,8 +62,21 @@ export class DiskReader {
    */
   async readOfIncomplete(file: FileOnDisk, index: number): Promise<Buffer | undefined> {
     const isOne = file.shape.paddedSegments === 1;
-    const expected = isOne ? toHash(file.root) : (await this.#intactTree(file))?.hash(0, index);
+    const expected = isOne ? toHash(file.root) : (await this.#treeOfIncomplete(file))?.hash(0, index);
     return expected && this.intact(file, index, expected);
+  }
+
+  /** Anyone may read an incomplete file, again and again: its segment roots are not hashed for every read. */
+  async #treeOfIncomplete(file: FileOnDisk): Promise<SegmentTree | undefined> {
+    const startedMs = performance.now();
+    if (startedMs < (this.#incompleteUntil.get(file.id) ?? 0)) return undefined;
+    return shared(this.#readingInPart, file.id, async () => {
+      const tree = await this.#intactTree(file);
+      const endedMs = performance.now();
+      const tookMs = endedMs - startedMs;
+      if (!tree && tookMs >= MIN_GAP_MS) this.#incompleteUntil.set(file.id, endedMs + GAP_FACTOR * tookMs);
+      return tree;
+    });
   }
 
   /** The whole chunks of a segment, undefined when they are not on the disk or do not have this padded root. */
@@ -72,11 +100,14 @@ export class DiskReader {
 
   /** The tree over the segments of a file, cached once read, since every segment needs it. */
   async tree(file: FileOnDisk): Promise<SegmentTree> {
-    const intact = await this.#intactTree(file);
-    if (intact) return intact;
-    const rebuilt = await this.#rebuild(file);
-    this.#trees.set(file.id, rebuilt, rebuilt.sizeBytes);
-    return rebuilt;
+    return this.#trees.get(file.id) ?? shared(this.#reading, file.id, () => this.#readTree(file));
+  }
+
+  async #readTree(file: FileOnDisk): Promise<SegmentTree> {
+    const tree = (await this.#intactTree(file)) ?? (await this.#rebuild(file));
+    this.#trees.set(file.id, tree, tree.sizeBytes);
+    this.#incompleteUntil.delete(file.id);
+    return tree;
   }
 
   /** The segment roots that were stored with the bytes. A missing root is that of padding. */
@@ -86,6 +117,7 @@ export class DiskReader {
     const roots = await folder.readRoots(file).catch(() => undefined);
     const emptyRootOf = emptyRoots(hashing.keccak);
     for (let index = 0; roots && index < shape.paddedSegments; index++) {
+      if (index % ROOTS_PER_TURN === ROOTS_PER_TURN - 1) await nextTurn();
       const at = index * HASH_BYTES;
       if (roots.subarray(at, at + HASH_BYTES).equals(NO_HASH))
         roots.set(emptyRootOf(segmentLeaves(shape, index)), at);
@@ -138,6 +170,19 @@ export class DiskReader {
 }
 
 const NO_HASH = Buffer.alloc(HASH_BYTES);
+
+/** The work of this key in progress, which is begun if there is none. */
+function shared<T>(
+  running: TransientMap<string, Promise<T>>,
+  key: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const known = running.get(key);
+  if (known) return known;
+  const begun = work().finally(() => running.delete(key));
+  running.set(key, begun);
+  return begun;
+}
 
 function isTransient(error: unknown): boolean {
   const { code } = error as { code?: unknown };
