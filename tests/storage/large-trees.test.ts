@@ -8,12 +8,11 @@ import { toHex } from "../../src/storage/merkle/proof.ts";
 import { SegmentTree } from "../../src/storage/merkle/segment-tree.ts";
 import { fileShape, MAX_FILE_BYTES, SEGMENT_BYTES, SEGMENT_CHUNKS } from "../../src/storage/merkle/shape.ts";
 import type { NodeFile } from "../../src/storage/node/storage-node.ts";
+import { longestTurn, MAX_TURN_MS } from "../support/longest-turn.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { found, type OwnFile, openDisk, submit } from "../support/storage/stored-files.ts";
 
 const READERS = 24;
-/** How long other work may wait. */
-const MAX_TURN_MS = 50;
 
 describeDatabases("the tree of a file of 64 GiB", (kind) => {
   const ends: (() => Promise<void>)[] = [];
@@ -34,7 +33,7 @@ describeDatabases("the tree of a file of 64 GiB", (kind) => {
     const known = await found(node, file);
     expect(known).toMatchObject({ finalized: false, uploadedSegments: 1, segments: 262_144 });
     keccak.levels = 0;
-    const { turnMs } = await whileReading(() => readAll(node, known, "file_not_finalized"));
+    const { turnMs } = await longestTurn(() => readAll(node, known, "file_not_finalized"));
     const once = keccak.levels;
     expect(once).toBeGreaterThan(0);
     expect(once).toBeLessThan(2 * LEVELS);
@@ -46,7 +45,7 @@ describeDatabases("the tree of a file of 64 GiB", (kind) => {
     for (const index of [1, 2]) await node.put(file.segment(index));
     await database.rows("update held_file set complete_at = now() where root = $1", [file.root]);
     const whole: NodeFile = { ...known, finalized: true };
-    const read = await whileReading(() => node.read(whole, 2));
+    const read = await longestTurn(() => node.read(whole, 2));
     expect(read.result.equals(file.segment(2).data)).toBe(true);
     expect(read.turnMs).toBeLessThan(MAX_TURN_MS);
   });
@@ -94,26 +93,4 @@ function largeFile(random: readonly number[]): OwnFile {
       sizeBytes: MAX_FILE_BYTES,
     }),
   };
-}
-
-/** Runs work, and measures the processor time of its longest turn of the event loop, whatever else the machine does. */
-async function whileReading<T>(
-  work: () => Promise<T>,
-): Promise<{ readonly result: T; readonly turnMs: number }> {
-  let [turnMs, isOver] = [0, false];
-  let before = cpuMs();
-  const tick = () => {
-    turnMs = Math.max(turnMs, cpuMs() - before);
-    before = cpuMs();
-    if (!isOver) setImmediate(tick);
-  };
-  setImmediate(tick);
-  const result = await work();
-  isOver = true;
-  return { result, turnMs };
-}
-
-function cpuMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
 }

@@ -9,6 +9,7 @@ import { FlowClient } from "../../src/storage/flow.client.ts";
 import { UploadsService } from "../../src/storage/uploads/uploads.service.ts";
 import { startChain } from "../support/chain/chain.ts";
 import { startRpcProxy, type Verdict } from "../support/chain/rpc-proxy.ts";
+import { longestTurn, MAX_TURN_MS } from "../support/longest-turn.ts";
 
 /** A wallet without balance. */
 const from: Hex = "0x2222222222222222222222222222222222222222";
@@ -52,6 +53,14 @@ test("without the chain nothing is prepared, and the error says why", async () =
   await expect(uploads.prepare({ content, from })).rejects.toMatchObject({ code: "chain_error" });
   judge(() => "pass");
   expect(await uploads.prepare({ content, from })).toMatchObject({ fee: 10n ** 9n });
+});
+
+test("other work goes on while the upload of a large file is prepared", async () => {
+  const { uploads } = await start();
+  const large = Buffer.alloc(48 * 2 ** 20, 7);
+  const { result, turnMs } = await longestTurn(() => uploads.prepare({ content: large, from }));
+  expect(result).toMatchObject({ segments: 192, proofs: { length: 192 } });
+  expect(turnMs).toBeLessThan(MAX_TURN_MS);
 });
 
 async function start() {

@@ -5,7 +5,7 @@ import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import type { FilesService } from "../files.service.ts";
 import type { FlowClient } from "../flow.client.ts";
 import { Keccak } from "../keccak/keccak.ts";
-import { hashBytes, hashFile } from "../merkle/file-tree.ts";
+import { type FileTree, hashFile } from "../merkle/file-tree.ts";
 import type { SegmentProof } from "../merkle/proof.ts";
 import type { NodeFile, PutOutcome, StorageNode } from "../node/storage-node.ts";
 import type { SubmissionNode } from "../submissions/submission.ts";
@@ -88,8 +88,13 @@ export class UploadsService {
     return outcome;
   }
 
-  /** The merkle root of a file with this content, hashed one segment (0.5 ms) per turn of the event loop. */
+  /** The merkle root of a file with this content. */
   async rootOf(content: Buffer): Promise<Hex> {
+    return (await this.#treeOf(content)).root;
+  }
+
+  /** The tree of a file with this content, hashed in turns of the event loop: 48 MiB take 0.2 s. */
+  #treeOf(content: Buffer): Promise<FileTree> {
     const meter = new TurnMeter();
     const hasher = {
       rootOfChunks: async (data: Uint8Array, leaves: number) => {
@@ -97,7 +102,7 @@ export class UploadsService {
         return this.#keccak.rootOfChunks(data, leaves);
       },
     };
-    return (await hashFile([content], { keccak: this.#keccak, hasher })).root;
+    return hashFile([content], { keccak: this.#keccak, hasher });
   }
 
   /**
@@ -155,7 +160,7 @@ export class UploadsService {
     const { content, sizeBytes, nodes } = request;
     if (content) {
       if (content.length === 0) throw invalid("content", "A file has at least one byte.");
-      const tree = hashBytes(this.#keccak, content);
+      const tree = await this.#treeOf(content);
       const plan = planUpload(content.length, tree.nodes);
       requireSame(plan, request);
       return { plan, proofs: Array.from({ length: plan.segments }, (_, index) => tree.proof(index)) };
