@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, serialized } from "../body/elided-text.ts";
+import { withExactIntegers } from "../body/exact-integers.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { tagsOf } from "../body/metadata.ts";
 import { refuseFields } from "../body/refused-fields.ts";
@@ -86,7 +87,7 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   const pause = () => (bytes.length > MAX_TURN_BYTES ? nextTurn() : undefined);
   await pause();
   const unsupported = new Unsupported();
-  const tools = readTools(fields.tools ?? [], unsupported);
+  const given = readTools(fields.tools ?? [], unsupported);
   if (fields.truncation === "auto")
     unsupported.add("truncation", "must be disabled: the router cannot shorten a prompt");
   const { store, previous_response_id: previousId, generate, multi_agent: agents } = fields;
@@ -95,13 +96,16 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   if (store) unsupported.add("store", `${NOT_KEPT}: omit it or send false`);
   if (previousId != null)
     unsupported.add("previous_response_id", `${NOT_KEPT}: send the whole conversation as input`);
+  // What is checked has numbers; what is written has all of their digits.
+  const exact = withExactIntegers(fields, exactNames(fields), { bytes, elided });
+  const tools = exact === fields ? given : readTools(exact.tools ?? [], new Unsupported());
   const names = new ChatNames(tools);
   await pause();
-  const chat = await toChat(fields, tools, { elided, sizeBytes: bytes.length, names, unsupported, pause });
+  const chat = await toChat(exact, tools, { elided, sizeBytes: bytes.length, names, unsupported, pause });
   await pause();
   const { reason: untranslatable, hiddenLength, hasEncrypted } = unsupported;
   const encrypted = hasEncrypted ? "in_prompt" : expectsEncrypted(fields) ? "in_answer" : undefined;
-  const { repeated, lengthBytes } = repeatedFields(fields, tools, elided);
+  const { repeated, lengthBytes } = repeatedFields(exact, tools, elided);
   return {
     chat,
     native: {
@@ -114,6 +118,12 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
     functions: names.functions,
     repeated,
   };
+}
+
+/** The members that a chat has as they are, and whose numbers the router does not read: schemas, and what is passed on. */
+function exactNames(fields: ResponsesFields): readonly string[] {
+  const passed = Object.keys(fields).filter((name) => !Object.hasOwn(RESPONSES_REQUEST.shape, name));
+  return ["tools", "text", ...passed];
 }
 
 /** Whether a provider may answer with text that only it can read: of its reasoning, or of a conversation so far. */

@@ -37,6 +37,33 @@ async function faultOf(body: object): Promise<AppError> {
 }
 
 describe("a request becomes a chat", () => {
+  test.each([
+    ["a short body", ""],
+    ["a body whose long texts are not parsed", "a".repeat(3 * 2 ** 20)],
+  ])("integers of schemas, and of what is passed on, keep all their digits in %s", async (_what, text) => {
+    const integers = `{"minimum":-9223372036854775808,"maximum":18446744073709551615,"x":1e400,"y":0.1}`;
+    const schema = `{"type":"object","properties":{"id":${integers}}}`;
+    const tool = (name: string) =>
+      `{"type":"function","name":"${name}","description":"${text}","parameters":${schema}}`;
+    const format = `{"type":"json_schema","name":"s","schema":${schema}}`;
+    const body = `{"model":"m","input":"${text}a","seed":9007199254740993,"text":{"format":${format}},"tools":[${tool("f")},{"type":"namespace","name":"n","tools":[${tool("g")}]}]}`;
+    const { chat, repeated } = await readResponsesRequest(Buffer.from(body));
+    const sent = providerBody(chat, 50).toString();
+    expect(sent).toContain(`"json_schema":{"name":"s","schema":${schema}}`);
+    expect(sent.split(`"parameters":${schema}`)).toHaveLength(3);
+    expect(sent).toContain(`"seed":9007199254740993`);
+    expect(sent).toContain(`"description":"${text}"`);
+    if (text === "") expect(repeated.split(integers)).toHaveLength(4);
+  });
+
+  test("a number in place of an object is refused, however long it is", async () => {
+    const body = `{"model":"m","input":"a","tools":[{"type":"function","name":"f","parameters":9007199254740993}]}`;
+    await expect(readResponsesRequest(Buffer.from(body))).rejects.toMatchObject({
+      code: "invalid_body",
+      param: "tools.0.parameters",
+    });
+  });
+
   test("a text is a message of the user, after the instructions", async () => {
     expect(await chatOf({ input: "a", instructions: "b" })).toEqual({
       model: "m",
