@@ -255,6 +255,29 @@ describeDatabases("an allotment", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
+  test("pays nothing by the earlier terms of its key once a repeated change of them is answered", async () => {
+    const { database, holds, seeded, admit } = await open(kind);
+    for (let n = 0; n < 4; n++) await admit();
+    await holds.beat();
+    let commits = 0;
+    const keys = new ApiKeyService({ database, clock: systemClock, committed: () => void commits++ });
+    const answered: string[] = [];
+    const change = async (which: string) => {
+      await keys.update(seeded.account, seeded.keyId, { allowedModels: ["another"] });
+      answered.push(which);
+    };
+    const first = change("first");
+    await until(() => commits === 1);
+    const second = change("second");
+    await until(() => commits === 2);
+    // Without a wait, it would read the key and be answered by now.
+    for (let n = 0; n < 4; n++) await keys.byIds([seeded.keyId]);
+    expect(answered).toEqual([]);
+    await holds.beat();
+    await Promise.all([first, second]);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
   test("of a process that is stopped delays a revocation until its lease is over, and is not used after it", async () => {
     const { database, holds, clock, seeded, admit } = await open(kind);
     for (let n = 0; n < 4; n++) await admit();

@@ -5,6 +5,7 @@ import { SCOPES, type Scope } from "../../src/keys/auth/principal.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
 
 const stack = useStack();
 const PATH = "/v1/api-keys";
@@ -356,4 +357,39 @@ test("every change of a key is an event of its account", async () => {
   const seen: unknown[] = [];
   for await (const { data } of stream) if (data.keyId === key_id && seen.push(data.change) === 3) break;
   expect(seen).toEqual(["created", "updated", "revoked"]);
+});
+
+test("what a key has already changes nothing: it is no event, and requests go on by the same allotments", async () => {
+  const { account, secret } = await manager();
+  const name = newId();
+  const expiration = "2099-01-31T12:00:00.000Z";
+  const settings = {
+    ...{ name, credit_limit: "0.5", reset_period: "monthly", expiration, trust_mode: "" },
+    ...{ allowed_models: [MODEL], max_output_tokens: 100, verify_tee: false },
+  };
+  const { key, key_id } = await made(secret, settings);
+  const eventsOf = async (topic: string) =>
+    (
+      await stack().app.database.rows<{ n: string }>(
+        "select count(*)::text as n from outbox where topic = $1::text and subject = $2::text",
+        [topic, account],
+      )
+    )[0]?.n;
+  const allotments = () =>
+    stack().app.database.rows("select id from allotment where api_key_id = $1::uuid and state <> 'closed'", [
+      key_id,
+    ]);
+  await until(async () => {
+    expect((await chat(key)).status).toBe(200);
+    expect(await allotments()).not.toEqual([]);
+  });
+  const before = await eventsOf("key.changed");
+  for (const change of [{}, settings, { name }, { allowed_models: [MODEL, MODEL] }])
+    expect((await call("PATCH", `${PATH}/${key_id}`, secret, change)).body).toMatchObject({ name });
+  expect(await eventsOf("key.changed")).toBe(before);
+  await call("PATCH", `${PATH}/${key_id}`, secret, { name: newId() });
+  expect(await eventsOf("key.changed")).toBe(String(Number(before) + 1));
+  expect(await eventsOf("allotment.recalled")).toBe("0");
+  await call("PATCH", `${PATH}/${key_id}`, secret, { max_output_tokens: 50 });
+  expect(await eventsOf("allotment.recalled")).toBe("1");
 });

@@ -197,7 +197,9 @@ test("a list is paged by cursor", async () => {
 test("every change is an event of the account, and the secret is in none", async () => {
   const { token, account } = await session();
   const { key, key_id } = await madeKey(token);
-  await call("PATCH", `${PATH}/${key_id}`, token, { name: "renamed" });
+  const { scopes } = (await call("PATCH", `${PATH}/${key_id}`, token, { name: "renamed" })).body;
+  for (const same of [{}, { name: "renamed" }, { scopes }, { name: " renamed ", scopes }])
+    expect((await call("PATCH", `${PATH}/${key_id}`, token, same)).status).toBe(200);
   await call("DELETE", `${PATH}/${key_id}`, token);
   await call("DELETE", `${PATH}/${key_id}`, token);
   const rows = await stack().app.database.rows<{ data: unknown }>(

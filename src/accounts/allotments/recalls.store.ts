@@ -19,6 +19,12 @@ export async function recallAllotmentsOfKey(tx: Queries, keyId: string): Promise
   return rows.map(({ id }) => id);
 }
 
+/** The allotments of a key that an earlier change recalled, and which their processes have not returned yet. */
+export async function recalledAllotmentsOfKey(tx: Queries, keyId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(RECALLED_OF_KEY, [keyId]);
+  return rows.map(({ id }) => id);
+}
+
 /** Whether one of these allotments is still recalled: its process has not returned the unused part yet. */
 export async function areRecalled(queries: Queries, ids: readonly string[]): Promise<boolean> {
   return (await queries.rows(RECALLED, [JSON.stringify(ids)])).length > 0;
@@ -41,6 +47,9 @@ const recall = (which: string) => `
 const RECALL = recall("a.account = $1 and (a.api_key_id = $2::uuid and a.process_id = $3::uuid) is not true");
 
 const RECALL_KEY = recall("a.api_key_id = $1::uuid");
+
+const RECALLED_OF_KEY = `
+  select id::text as id from allotment where api_key_id = $1::uuid and state = 'recalled'`;
 
 const RECALLED = `
   select 1 from allotment

@@ -1,5 +1,5 @@
 import type { FilterQuery } from "@mikro-orm/core";
-import { recallAllotmentsOfKey } from "../../accounts/allotments/recalls.store.ts";
+import { recallAllotmentsOfKey, recalledAllotmentsOfKey } from "../../accounts/allotments/recalls.store.ts";
 import { awaitReturn } from "../../accounts/allotments/recalls.ts";
 import { recountSpending } from "../../accounts/key-spending.ts";
 import { openAccount } from "../../accounts/ledger.store.ts";
@@ -7,6 +7,7 @@ import type { RowCount } from "../../db/count-rows.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import { isId } from "../../kernel/text/ids.ts";
 import { credentialEnded } from "../auth/ended-credential.ts";
+import { changedSettings } from "../shared/changed-settings.ts";
 import { newKey } from "../shared/key.row.ts";
 import { type KeyDependencies, KeyStore, oneOf } from "../shared/key.store.ts";
 import { type Key, toKey } from "../shared/key.ts";
@@ -107,23 +108,28 @@ export class ApiKeyService {
   }
 
   /**
-   * Changes the given settings and leaves the rest. Resolves when no process admits requests by the earlier ones. Throws
-   * `api_key_not_found`, `duplicate_name`, `key_revoked`, and `invalid_parameter` for invalid settings.
+   * Changes the given settings and leaves the rest; settings that the key has already change nothing. Resolves when no
+   * process admits requests by the earlier ones. Throws `api_key_not_found`, `duplicate_name`, `key_revoked`, and
+   * `invalid_parameter` for invalid settings.
    */
   async update(account: string, id: string, changes: Partial<KeySettings>): Promise<ApiKey> {
     const checked = checkKeySettings(changes, this.#dependencies.clock.now());
     const { database, clock } = this.#dependencies;
     const recalled = await this.#store.commit(async (tx) => {
       const row = await this.#store.lockUnrevoked(tx, account, id);
-      const hasNewPeriod = checked.resetPeriod !== undefined && checked.resetPeriod !== row.resetPeriod;
-      if (hasRestrictions(checked)) row.termsVersion++;
-      Object.assign(row, checked);
-      if (hasNewPeriod) {
+      const changed = changedSettings<KeySettings>(row, checked);
+      if (hasRestrictions(changed)) row.termsVersion++;
+      Object.assign(row, changed);
+      if (changed.resetPeriod !== undefined) {
         await tx.em.flush();
         await recountSpending(tx, id);
       }
-      await this.#store.save(tx, row, "updated");
-      return recallAllotmentsOfKey(tx, id);
+      const names = Object.keys(changed);
+      if (names.length > 0) await this.#store.save(tx, row, "updated");
+      // No admission depends on the name. A change that is repeated waits for the first one.
+      return names.some((one) => one !== "name")
+        ? recallAllotmentsOfKey(tx, id)
+        : recalledAllotmentsOfKey(tx, id);
     });
     await awaitReturn(database, clock, recalled);
     const [key] = await this.byIds([id]);

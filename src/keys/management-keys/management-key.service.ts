@@ -3,6 +3,7 @@ import { openAccount } from "../../accounts/ledger.store.ts";
 import type { RowCount } from "../../db/count-rows.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import type { Scope } from "../auth/principal.ts";
+import { changedSettings } from "../shared/changed-settings.ts";
 import { newKey } from "../shared/key.row.ts";
 import { type KeyDependencies, KeyStore, oneOf } from "../shared/key.store.ts";
 import { type Key, toKey } from "../shared/key.ts";
@@ -81,16 +82,20 @@ export class ManagementKeyService {
   }
 
   /**
-   * Changes an active key; new scopes apply from its next request. Throws `management_key_not_found`, also for another
+   * Changes an active key; new scopes apply from its next request, and what the key has already changes nothing. Throws `management_key_not_found`, also for another
    * account's key, `key_revoked`, `duplicate_name` and `invalid_parameter`.
    */
   async update(account: string, id: string, change: ManagementKeyChange): Promise<ManagementKey> {
     const scopes = chooseScopes(change);
     const row = await this.#store.commit(async (tx) => {
       const found = await this.#store.lockUnrevoked(tx, account, id);
-      if (change.name === undefined && !scopes) return found;
-      if (change.name !== undefined) found.name = readKeyName(change.name);
-      if (scopes) found.scopes = scopes;
+      const given = {
+        ...(change.name !== undefined && { name: readKeyName(change.name) }),
+        ...(scopes && { scopes }),
+      };
+      const changed = changedSettings(found, given);
+      if (Object.keys(changed).length === 0) return found;
+      Object.assign(found, changed);
       await this.#store.save(tx, found, "updated");
       return found;
     });
