@@ -15,9 +15,9 @@ export function joinedProviders(sources: readonly ProviderSource[], log: Logger)
         sources.map(async (source) => void known.set(source, await source.load())),
       );
       const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-      const [failure] = failures;
-      if (failure instanceof StartupError && known.size < sources.length) throw failure;
-      if (failures.length === sources.length) throw failure;
+      const invalid = failures.find((failure) => failure instanceof StartupError);
+      if (invalid && known.size < sources.length) throw invalid;
+      if (failures.length === sources.length) throw failures[0];
       for (const err of failures) log.warn({ err }, "refreshing some of the providers failed");
       return sources.flatMap((source) => known.get(source) ?? []);
     },
