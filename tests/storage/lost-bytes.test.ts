@@ -86,6 +86,24 @@ describeDatabases("bytes lost under a running storage node", (kind) => {
     await expectOnDisk(node, file);
   });
 
+  test("a file that two processes create again keeps the segments of both", async () => {
+    const [slow, gate] = gated(database);
+    const node = openDisk(database);
+    const other = openDisk(slow, { folder: node.folder });
+    const file = newFile(5 * SEGMENT_BYTES);
+    await submit(database, node, file);
+    for (const index of [0, 1, 2]) await node.put(file.segment(index));
+    rmSync(dataOf(node.folder, file));
+    const late = other.put(file.segment(3));
+    await gate.reached;
+    await node.put(file.segment(4));
+    gate.open();
+    expect(await late).toMatchObject({ kind: "stored", file: { uploadedSegments: 2 } });
+    expect(await node.put(file.segment(4))).toMatchObject({ kind: "duplicate" });
+    await upload(other, file);
+    await expectOnDisk(node, file);
+  });
+
   test("a file restored from a copy is read and written in its place", async () => {
     const { node, file, path } = await stored();
     copyFileSync(path, `${path}.copy`);
@@ -145,4 +163,26 @@ async function damage(path: string, position: number): Promise<void> {
   const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, position);
   await handle.write(Buffer.from([(buffer[0] ?? 0) ^ 1]), 0, 1, position);
   await handle.close();
+}
+
+/** The same database, whose first change of segments waits until the gate is opened. */
+function gated(
+  database: Database,
+): readonly [Database, { readonly reached: Promise<void>; readonly open: () => void }] {
+  const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const pass = async () => {
+    reached.resolve();
+    await opened.promise;
+  };
+  const slow = new Proxy(database, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      return async (...given: readonly unknown[]) => {
+        if (name === "transaction" || String(given[0]).includes("delete from held_segment")) await pass();
+        return member.apply(target, given);
+      };
+    },
+  });
+  return [slow, { reached: reached.promise, open: opened.resolve }];
 }

@@ -92,14 +92,14 @@ export class DiskNode implements StorageNode {
     const folder = new DiskFolder(options.folder);
     this.#folder = folder;
     this.#outage = new DiskOutage(options.folder, log);
-    this.#files = new HeldFiles({ queries: database, chainId, folder });
+    this.#files = new HeldFiles({ database, chainId, folder });
     this.#heldBytes = new NaturalBatch(async (waiting) => {
       const held = await heldBytes(database);
       return waiting.map(() => held);
     });
     this.#writer = new DiskWriter({
       ...{ database, chainId, folder, listener },
-      lost: (file) => this.#files.dropAll(file),
+      lost: (file) => this.#files.dropLost(file),
     });
     this.#reader = new DiskReader({
       ...{ folder, hashing, log },

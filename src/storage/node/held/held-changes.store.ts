@@ -85,6 +85,11 @@ export async function forgetUnsubmitted(tx: Queries, ids: readonly string[]): Pr
   if (ids.length > 0) await tx.rows(FORGET, [JSON.stringify(ids)]);
 }
 
+/** Locks a file until the transaction ends: no segment of it is recorded meanwhile. */
+export async function lockHeld(tx: Queries, heldId: string): Promise<void> {
+  await tx.rows("select id from held_file where id = $1::bigint for update", [heldId]);
+}
+
 /** Drops a damaged segment and all segments from `from` on: the file is incomplete until they are uploaded again. */
 export async function dropSegments(
   queries: Queries,

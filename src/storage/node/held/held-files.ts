@@ -1,5 +1,5 @@
 import QuickLRU from "quick-lru";
-import type { Queries } from "../../../db/database.ts";
+import type { Database } from "../../../db/database.ts";
 import { NaturalBatch } from "../../../kernel/async/batch.ts";
 import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
 import { fileFailure } from "../../file-failures.ts";
@@ -8,7 +8,7 @@ import type { DiskFolder, FileOnDisk } from "../disk/disk-folder.ts";
 import { FinalizedFiles } from "../disk/finalized-files.ts";
 import { checkedShape } from "../segment-check.ts";
 import type { FileId, NodeFile } from "../storage-node.ts";
-import { dropSegments } from "./held-changes.store.ts";
+import { dropSegments, lockHeld } from "./held-changes.store.ts";
 import {
   type FoundFile,
   findHeld,
@@ -18,7 +18,7 @@ import {
 } from "./held-files.store.ts";
 
 type Dependencies = {
-  readonly queries: Queries;
+  readonly database: Database;
   readonly chainId: number;
   readonly folder: DiskFolder;
 };
@@ -37,9 +37,9 @@ export class HeldFiles {
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
-    const { queries, chainId } = dependencies;
-    this.#finalized = new FinalizedFiles(() => heldGeneration(queries));
-    this.#finds = new NaturalBatch((wanted) => findHeld(queries, chainId, wanted), { max: 100, lanes: 2 });
+    const { database, chainId } = dependencies;
+    this.#finalized = new FinalizedFiles(() => heldGeneration(database));
+    this.#finds = new NaturalBatch((wanted) => findHeld(database, chainId, wanted), { max: 100, lanes: 2 });
   }
 
   /** A file, undefined when it is unknown. It counts as finalized only while its bytes are on the disk. */
@@ -74,17 +74,34 @@ export class HeldFiles {
     return this.#drop(file, { index: 0, from: 0 });
   }
 
+  /**
+   * Drops all segments of a file that is no longer on the disk, before it is created again: unless another process has
+   * done both meanwhile, and recorded segments of the new one.
+   */
+  async dropLost(file: FileOnDisk): Promise<void> {
+    const { database, folder } = this.#dependencies;
+    this.#forget(file);
+    await database.transaction(async (tx) => {
+      await lockHeld(tx, file.id);
+      if ((await folder.sizeOf(file)) === 0) await dropSegments(tx, file.id, { index: 0, from: 0 });
+    });
+  }
+
   /** Drops an unreadable segment, and the segments beyond the end of the file, which may have been truncated. */
   async dropMissing(file: FileOnDisk, index: number): Promise<void> {
     const sizeBytes = await this.#dependencies.folder.sizeOf(file);
     await this.#drop(file, { index, from: Math.ceil(sizeBytes / SEGMENT_BYTES) });
   }
 
-  async #drop({ id, root, shape }: FileOnDisk, which: { index: number; from: number }): Promise<void> {
+  async #drop(file: FileOnDisk, which: { index: number; from: number }): Promise<void> {
+    this.#forget(file);
+    await dropSegments(this.#dependencies.database, file.id, which);
+  }
+
+  #forget({ id, root, shape }: FileOnDisk): void {
     this.#finalized.forget(root);
     this.#heldIds.delete(keyOf(root, shape.paddedChunks));
     this.#presentUntil.delete(id);
-    await dropSegments(this.#dependencies.queries, id, which);
   }
 
   async #findId({ root, sizeBytes }: NodeFile): Promise<string> {
