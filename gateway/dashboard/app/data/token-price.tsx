@@ -3,14 +3,18 @@ import { useQuery } from "urql";
 import { graphql } from "./query/graph.ts";
 
 const PRICES = graphql(`
-  query TokenPrice { models(first: 20) { nodes { pricing { input output } pricingUsd { input output } } } }
+  query TokenPrice {
+    models(first: 1, orderBy: { field: PRICE, direction: DESC }) {
+      nodes { pricing { input output } pricingUsd { input output } }
+    }
+  }
 `);
 
 const UsdPerToken = createContext<number | undefined>(undefined);
 
 /**
- * Provides the price of a token in US dollars. It follows from a price that the graph states in both units, without
- * rounding.
+ * Provides the price of a token in US dollars. It follows from the highest price, which the graph states in both units
+ * without rounding: all others may be 0.
  */
 export function TokenPriceProvider({ children }: { children: ReactNode }) {
   const [{ data }] = useQuery({ query: PRICES, requestPolicy: "cache-first" });
