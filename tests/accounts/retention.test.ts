@@ -219,6 +219,26 @@ describeDatabases("closing months", (kind) => {
     expect(await numberOf(database, isHeld)).toBe(1);
   });
 
+  test("a run that is stopped adds up the usage of no further account, and reads no archive back", async () => {
+    const database = await openTestDatabase(kind);
+    const policy = { requestsMonths: 1, ledgerMonths: 1, folder: newFolder() };
+    await fillMonth(database, monthsAgo(2), { seeded: await seedTwo(database), requests: 4 });
+    const runUntil = async (statement: string) => {
+      const rows = (sql: string, parameters?: readonly unknown[]) => {
+        if (sql.includes(statement)) retention.stop();
+        return database.rows(sql, parameters);
+      };
+      const retention = retentionOn(replacing(database, "rows", rows), policy);
+      expect(await retention.run()).toEqual([]);
+    };
+    await runUntil("insert into usage_rolled");
+    expect(await numberOf(database, "select count(*) from usage_rolled where usage_number > 0")).toBe(1);
+    await runUntil("left join request_evidence");
+    expect(readdirSync(policy.folder)).toHaveLength(1);
+    expect(await numberOf(database, "select count(*) from closed_month")).toBe(0);
+    expect(await retentionOn(database, policy).run()).toHaveLength(2);
+  });
+
   test("keeps what is young, open, or not paid as it should be, and what another process closes", async () => {
     const database = await openTestDatabase(kind);
     const folder = newFolder();
@@ -317,6 +337,17 @@ function crashingAt(database: Database, n: number, isAfter: boolean): Database {
       if (name === "transaction")
         return (...given: Parameters<Database["transaction"]>) => crash(() => target.transaction(...given));
       return Reflect.get(target, name, target);
+    },
+  });
+}
+
+/** A database of which one method is another. */
+function replacing(database: Database, replaced: keyof Database, method: unknown): Database {
+  return new Proxy(database, {
+    get(target, name) {
+      const own: unknown = Reflect.get(target, name, target);
+      if (name === replaced) return method;
+      return typeof own === "function" ? own.bind(target) : own;
     },
   });
 }

@@ -71,11 +71,15 @@ async function flushFolder(folder: string): Promise<void> {
 /** Called with the records of an archive after its header, in order, by column. Returning a promise delays the rest. */
 export type RecordReader = (record: Readonly<Record<string, string | null>>) => unknown;
 
-/** Reads an archive to its end. Returns its rows and the SHA-256 of its content. Throws if it is damaged. */
+/**
+ * Reads an archive to its end. Returns its rows and the SHA-256 of its content. Throws if it is damaged, and when `signal`
+ * aborts: reading a large one takes longer than a process may take to stop.
+ */
 export async function readArchive(
   folder: string,
   name: string,
   reader: RecordReader,
+  signal?: AbortSignal,
 ): Promise<Pick<ArchiveFile, "rows" | "contentHash">> {
   const hash = createHash("sha256");
   const source = createReadStream(join(folder, name));
@@ -91,6 +95,7 @@ export async function readArchive(
   let rows = 0;
   try {
     for await (const record of readCsv(hashed())) {
+      signal?.throwIfAborted();
       if (!header) {
         header = record;
         continue;

@@ -65,7 +65,7 @@ export class MonthCloser {
 
   /** Removes the rows of an archived month, and closes it. */
   async remove(closing: ClosedMonth): Promise<void> {
-    const { database, folder } = this.#dependencies;
+    const { database, folder, signal } = this.#dependencies;
     let position = 0;
     let keys: string[] = [];
     let removed = closing.removed;
@@ -75,11 +75,12 @@ export class MonthCloser {
       removed += keys.length;
       keys = [];
     };
-    const { contentHash } = await readArchive(folder, closing.archive, (row) => {
+    const take = (row: ArchivedRow) => {
       if (position++ < closing.removed) return;
       keys.push(Object.values(row)[0] ?? "");
       return keys.length === STEP ? flush() : undefined;
-    });
+    };
+    const { contentHash } = await readArchive(folder, closing.archive, take, signal);
     if (contentHash !== closing.contentHash) throw new Error(`the archive ${closing.archive} was changed`);
     await flush();
     await this.#requireTotals();
@@ -103,10 +104,12 @@ export class MonthCloser {
 
   /** Reads an archive as the disk has it, and sums it up. Throws unless it is what was written. */
   async #readBack(file: ArchiveFile): Promise<Totals> {
+    const { folder, signal } = this.#dependencies;
     const totals: Record<string, bigint> = {};
-    const read = await readArchive(this.#dependencies.folder, file.name, (row: ArchivedRow) => {
+    const add = (row: ArchivedRow) => {
       for (const [name, amount] of this.#source.amounts(row)) totals[name] = (totals[name] ?? 0n) + amount;
-    });
+    };
+    const read = await readArchive(folder, file.name, add, signal);
     if (read.rows !== file.rows || read.contentHash !== file.contentHash)
       throw new Error(`the archive ${file.name} cannot be read back as it was written`);
     return totals;

@@ -150,7 +150,7 @@ export class RetentionService {
   /** What is removed must be verified and, if it is usage, in the sums of usage. */
   async #prepare(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await this.#dependencies.rollups.sweep(1);
+    await this.#dependencies.rollups.sweep(1, signal);
     await this.#requireExactLedger(signal);
   }
 

@@ -31,9 +31,10 @@ export class UsageRollups {
   /**
    * Adds the requests of every account that has at least `pending` new ones. Returns the number of requests that were
    * added to the sums of usage; requests that were missing only from the sums by provider do not count. Throws the
-   * first failure when all other accounts are done.
+   * first failure when all other accounts are done. Ends after its current step once `signal` aborts.
    */
-  async sweep(pending = PENDING): Promise<number> {
+  async sweep(pending = PENDING, signal?: AbortSignal): Promise<number> {
+    const isEnded = () => this.#isStopped || signal?.aborted === true;
     const { database } = this.#dependencies;
     const failures: unknown[] = [];
     let total = 0;
@@ -41,16 +42,16 @@ export class UsageRollups {
       const accounts = await findPending(database, pending, ACCOUNTS);
       let added = 0;
       for (const account of accounts) {
-        if (this.#isStopped) break;
+        if (isEnded()) break;
         try {
-          const step = await this.#rollUp(account);
+          const step = await this.#rollUp(account, isEnded);
           total += step.added;
           added += Math.max(step.added, step.byProvider);
         } catch (error) {
           failures.push(error);
         }
       }
-      isMore = added > 0 && accounts.length === ACCOUNTS && !this.#isStopped;
+      isMore = added > 0 && accounts.length === ACCOUNTS && !isEnded();
     }
     if (failures.length > 0) throw failures[0];
     return total;
@@ -73,21 +74,23 @@ export class UsageRollups {
   }
 
   /** Adds to both kinds of sums, of which those by provider may be behind. Returns the numbers of requests. */
-  async #rollUp(account: string): Promise<{ readonly added: number; readonly byProvider: number }> {
-    const added = await this.#repeat((limit) => rollUp(this.#dependencies.database, account, limit));
-    const byProvider = await this.#repeat((limit) =>
-      rollUpProviders(this.#dependencies.database, account, limit),
-    );
+  async #rollUp(
+    account: string,
+    isEnded: () => boolean,
+  ): Promise<{ readonly added: number; readonly byProvider: number }> {
+    const { database } = this.#dependencies;
+    const added = await this.#repeat((limit) => rollUp(database, account, limit), isEnded);
+    const byProvider = await this.#repeat((limit) => rollUpProviders(database, account, limit), isEnded);
     return { added, byProvider };
   }
 
-  async #repeat(step: (limit: number) => Promise<number>): Promise<number> {
+  async #repeat(step: (limit: number) => Promise<number>, isEnded: () => boolean): Promise<number> {
     let total = 0;
     for (;;) {
       const startedMs = performance.now();
       const added = await step(STEP);
       total += added;
-      if (added < STEP || this.#isStopped) return total;
+      if (added < STEP || isEnded()) return total;
       // Half of the time is left to others.
       await sleep(performance.now() - startedMs);
     }
