@@ -2,7 +2,11 @@ import type { Config } from "./config.ts";
 import type { Bus } from "./events/bus.ts";
 import { redisAddress } from "./events/redis-address.ts";
 import type { RedisConnection } from "./events/redis-connection.ts";
+import { within } from "./kernel/async/within.ts";
 import type { Logger } from "./kernel/log.ts";
+
+/** How long the start of a process waits for the connection of the counters. */
+const COUNTERS_MS = 2_000;
 
 /** The database that this configuration selects. On a server, `statementTimeoutMs` may be overridden; 0 disables it. */
 export function databaseOf(
@@ -45,6 +49,7 @@ export async function openOnRedis(
   const onError = (error: unknown) => log.debug({ err: error }, "requests are not counted in Redis now");
   const bus = await RedisBus.create(address, { log });
   const redis = openRedis(address, onError);
-  await redis.connect();
+  // It may open later: until then, this process counts by itself.
+  await within(COUNTERS_MS, redis.connect()).catch(onError);
   return { bus, redis };
 }

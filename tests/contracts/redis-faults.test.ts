@@ -2,11 +2,13 @@
 import { connect, createServer, type Socket } from "node:net";
 import { createClient } from "redis";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { openOnRedis } from "../../src/app-connections.ts";
 import { readinessChecks } from "../../src/app-readiness.ts";
+import type { Config } from "../../src/config.ts";
 import { RedisBus } from "../../src/events/bus.redis.ts";
 import { appendEvents } from "../../src/events/outbox.ts";
 import { parseRedisUrl } from "../../src/events/redis-address.ts";
-import { dropRedis, openRedis } from "../../src/events/redis-connection.ts";
+import { dropRedis, openRedis, type RedisConnection } from "../../src/events/redis-connection.ts";
 import { EventRelay } from "../../src/events/relay.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { RedisRateLimit } from "../../src/keys/auth/rate-limit.redis.ts";
@@ -94,6 +96,24 @@ describe.skipIf(!inject("redisUrl"))("a Redis that answers, but not as it should
     expect(await events()).toBe("ok");
   });
 });
+
+test.skipIf(!inject("redisUrl"))(
+  "a process starts although Redis accepts no connection for its counters, and counts in Redis once it does",
+  async () => {
+    const server = await newRedis();
+    const url = `redis://127.0.0.1:${server.port}`;
+    const observer = await limitOn(url);
+    // The command of this test, the observer, and the two of the bus.
+    await server.command("CONFIG", "SET", "maxclients", "4");
+    const { bus, redis } = await openOnRedis(url, {} as Config, createLogger("silent"));
+    onTestFinished(() => bus.close());
+    onTestFinished(() => redis && dropRedis(redis));
+    const limit = new RedisRateLimit(redis as RedisConnection, "t", 2);
+    expect(await limit.take("alone")).toMatchObject({ remaining: 1 });
+    await server.command("CONFIG", "SET", "maxclients", "100");
+    await countedTogether(limit, observer);
+  },
+);
 
 async function newRedis() {
   const server = await startRedis();
