@@ -36,7 +36,7 @@ export function addPasswords(given: Addresses): Added {
   return added;
 }
 
-/** As a parameter: the URL of a Unix socket has no place for a user and a password. */
+/** As a parameter, which each form of the URL has: the user may be one as well. */
 function withParameter(url: string, password: string): string {
   return `${url}${url.includes("?") ? "&" : "?"}password=${encodeURIComponent(password)}`;
 }

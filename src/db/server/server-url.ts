@@ -108,7 +108,9 @@ function splitHosts(text: string): { readonly url: URL; readonly hosts: readonly
   const [, start = "", list = "", path = "", query = ""] = parts ?? [];
   const hosts = list.split(",");
   if (hosts.length > 1 && hosts.some((host) => /^(?::|$)/.test(host))) throw refuse("host");
-  const url = parts && URL.parse(start + hosts[0] + path + query.replaceAll("+", "%2B"));
+  // `URL` accepts no user without a host, which a parameter may name, such as the folder of a Unix socket.
+  const [first = ""] = hosts;
+  const url = parts && URL.parse(start + (first || "localhost") + path + query.replaceAll("+", "%2B"));
   const all = hosts.map((host) => URL.parse(`postgres://${host}`));
   if (!url || url.hash || all.includes(null)) throw notEncoded();
   return { url, hosts: all.filter((host) => host !== null) };

@@ -17,6 +17,9 @@ test("every part of the address is used, given in the URL or as a parameter", ()
     ...{ options: "-c work_mem=8MB", connectionTimeoutMillis: 7_000, keepAliveInitialDelayMillis: 30_000 },
   });
   expect(serverAddress("postgres://[::1]/d")).toMatchObject({ host: "::1", port: 5432 });
+  expect(serverAddress("postgres://u:p@/d?host=/cloudsql/project:region:name")).toMatchObject({
+    ...{ host: "/cloudsql/project:region:name", user: "u", password: "p", database: "d" },
+  });
   // As for psql and pg_dump, which are given the same address.
   expect(serverAddress("postgres://h/d?user=me@realm&password=a+b%20c")).toMatchObject({
     ...{ host: "h", user: "me@realm", password: "a+b c" },
