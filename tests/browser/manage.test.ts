@@ -191,6 +191,30 @@ test("a batch whose dialog is closed while its file is uploaded is not created, 
   expect(created).toEqual([]);
 });
 
+test("a batch is created once although the answer is lost, and its page is opened", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  const answers: number[] = [];
+  await page.route("**/v1/batches", async (route) => {
+    const answer = await route.fetch();
+    // The first one is lost, the second one is that of a proxy whose upstream it could not reach.
+    if (answers.push(answer.status()) === 1) return route.abort();
+    if (answers.length === 2) return route.fulfill({ status: 502, body: "" });
+    await route.fulfill({ response: answer });
+  });
+  await go(page, "Batches");
+  await page.getByRole("button", { name: "Create a batch" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("File of requests").setInputFiles(fileOf("lost.jsonl", [line("1")]));
+  await dialog.getByText("1 request to").waitFor();
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await heading(page, "Batch");
+  expect(answers).toEqual([200, 200, 200]);
+  await page.getByText("completed", { exact: true }).waitFor();
+  await go(page, "Batches");
+  expect(await page.getByRole("row").filter({ hasText: "lost.jsonl" }).count()).toBe(1);
+});
+
 test("a batch of a file with a long name of emoji is created, and what is wrong with its lines is saved as CSV", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
+import { retry } from "../../data/query/fetch-again.ts";
 import { useRetryLater } from "../../data/query/use-retry-later.ts";
 
 /** A file of batches, as the REST API lists it. Times are seconds since 1970. */
@@ -17,6 +18,7 @@ type FilePage = {
 };
 
 const PAGE_FILES = 50;
+const CREATE_ATTEMPTS = 6;
 
 /**
  * The files of the account, newest first, read on by `more`. The graph has no files of batches; the session's cookie is
@@ -65,28 +67,58 @@ export async function uploadInput(file: File, apiKey: string, signal: AbortSigna
   return id;
 }
 
-/** Creates a batch of an uploaded file, which runs with the key. Returns its id. Throws the server's message. */
+/**
+ * Creates a batch of an uploaded file, which runs with the key. Returns its id. Throws the server's message. A request
+ * whose answer is lost is repeated, and finds the batch that it has created: it would run, and be charged, unseen.
+ */
 export async function createBatch(
   { fileId, endpoint, name }: { fileId: string; endpoint: string; name: string },
   apiKey: string,
 ): Promise<string> {
-  const { id } = (await request("/v1/batches", {
+  const init = {
     method: "POST",
-    headers: { ...bearer(apiKey), "content-type": "application/json" },
+    headers: {
+      ...bearer(apiKey),
+      "content-type": "application/json",
+      "idempotency-key": `batch of ${fileId}`,
+    },
     body: JSON.stringify({
       input_file_id: fileId,
       endpoint,
       completion_window: "24h",
       metadata: { name: name.slice(0, 512) },
     }),
+  };
+  const { id } = (await retry(() => request("/v1/batches", init), {
+    maxAttempts: CREATE_ATTEMPTS,
+    isTransient: isUnanswered,
   })) as { id: string };
   return id;
 }
 
 const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
+/** Whether a request with an `Idempotency-Key` may still have been carried out, or be running. */
+function isUnanswered(error: unknown): boolean {
+  if (error instanceof Unreachable) return true;
+  return error instanceof Refusal && (error.status >= 500 || error.code === "idempotency_in_progress");
+}
+
 class Unreachable extends Error {
   override readonly name = "Unreachable";
+}
+
+/** An answer other than success. */
+class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly status: number;
+  readonly code: unknown;
+
+  constructor(status: number, { code, message }: { readonly code?: unknown; readonly message?: string }) {
+    super(message ?? `The server answered ${status}.`);
+    this.status = status;
+    this.code = code;
+  }
 }
 
 async function request(path: string, init: RequestInit): Promise<unknown> {
@@ -94,8 +126,8 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
     throw new Unreachable("The gateway cannot be reached.");
   });
   const body = (await response.json().catch(() => undefined)) as
-    | { readonly error?: { readonly message?: string } }
+    | { readonly error?: { readonly message?: string; readonly code?: unknown } }
     | undefined;
-  if (!response.ok) throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
+  if (!response.ok) throw new Refusal(response.status, body?.error ?? {});
   return body;
 }
