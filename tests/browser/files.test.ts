@@ -239,11 +239,15 @@ test("a segment that fails is sent again, and an upload goes on after a reload w
   expect(await page.getByRole("region", { name: "Unfinished uploads" }).count()).toBe(0);
 });
 
-test("a file that two tabs upload at once is paid for once", async (context) => {
+test.each([
+  ["", ""],
+  [" over plain HTTP, which has no locks", "Object.defineProperty(navigator, 'locks', { value: undefined })"],
+])("a file that two tabs upload at once%s is paid for once", async (_, script) => {
   const { browser, product } = dashboard();
-  if (!browser) return context.skip();
+  if (!browser) return;
   const tabs = await browser.newContext();
   onTestFinished(() => tabs.close());
+  await tabs.addInitScript(script);
   const first = await tabs.newPage();
   await first.goto(`${product.origin}/dashboard/`);
   await first.getByRole("button", { name: "Sign in with the development wallet" }).click();
@@ -272,6 +276,32 @@ test("a file that two tabs upload at once is paid for once", async (context) => 
   isPaid.resolve();
   for (const tab of [first, second])
     await tab.getByRole("img", { name: "twice.bin: 3 of 3 segments stored" }).waitFor();
+  expect(payments).toBe(1);
+});
+
+test("a file that was paid for before a sign-out is not paid for again until the chain shows it", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "Storage");
+  let payments = 0;
+  // The chain never gets it.
+  await page.route("**/development-wallet/send", (route) => {
+    payments++;
+    return route.fulfill({ json: { hash: `0x${"ab".repeat(32)}` } });
+  });
+  let isSent = Promise.withResolvers<void>();
+  await page.route("**/file/segment", () => isSent.resolve());
+  const file = bytesFile("paid.bin");
+  await page.getByLabel("Files to upload").setInputFiles(file);
+  await isSent.promise;
+  await page.getByRole("button", { name: /^Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign in with the development wallet" }).click();
+  await heading(page, "Overview");
+  await go(page, "Storage");
+  isSent = Promise.withResolvers<void>();
+  await page.getByLabel("Files to upload").setInputFiles(file);
+  await isSent.promise;
   expect(payments).toBe(1);
 });
 

@@ -11,14 +11,9 @@ export type Unfinished = {
   readonly root: string;
   readonly name: string;
   readonly sizeBytes: number;
-  /** When its submission was sent to the chain, milliseconds of the epoch. */
-  readonly paidAt?: number | undefined;
   /** A digit for each segment: 1 for one that the gateway has stored. */
   readonly stored?: string | undefined;
 };
-
-/** So long the chain may take to show a submission: until then it is not paid for again. */
-const PAID_MS = 600_000;
 
 /** The uploads of an account that did not end, newest first. */
 export function readUnfinished(address: string): readonly Unfinished[] {
@@ -26,18 +21,12 @@ export function readUnfinished(address: string): readonly Unfinished[] {
   return Array.isArray(kept) ? kept.filter(isUnfinished) : [];
 }
 
-/** Keeps an upload; when it was paid is not lost by keeping it again. */
+/** Keeps an upload; which of its segments are stored is not lost by keeping it again. */
 export function rememberUnfinished(address: string, upload: Unfinished): void {
   const kept = readUnfinished(address);
   const known = kept.find(({ root }) => root === upload.root);
   const others = kept.filter((other) => other !== known);
   writeOwn("local", address, NAME, [{ ...known, ...upload }, ...others].slice(0, MAX_KEPT));
-}
-
-/** Whether the submission of a root was sent a short time ago, so that the chain may not show it yet. */
-export function isJustPaid(address: string, root: string): boolean {
-  const { paidAt } = readUnfinished(address).find((upload) => upload.root === root) ?? {};
-  return typeof paidAt === "number" && Date.now() - paidAt < PAID_MS;
 }
 
 /** Keeps which segments of an upload are stored. */

@@ -3,13 +3,9 @@ import type { Wallet } from "../../../data/wallet/wallet.ts";
 import type { WalletChain } from "../../../data/wallet/wallet-requests.ts";
 import { FileWorker } from "../file-worker.ts";
 import type { FileReport, HashedFile } from "../worker/messages.ts";
-import {
-  forgetUnfinished,
-  isJustPaid,
-  rememberStored,
-  rememberUnfinished,
-  storedSegments,
-} from "./unfinished.ts";
+import { alone } from "./alone.ts";
+import { forgetPaid, isJustPaid, notePaid } from "./payments.ts";
+import { forgetUnfinished, rememberStored, rememberUnfinished, storedSegments } from "./unfinished.ts";
 
 const PREPARE = graphql(`
   query PrepareUpload($input: PrepareUploadInput!) {
@@ -45,8 +41,7 @@ export async function uploadFile(
   try {
     const hashed = await worker.hash(file, steps.onReport);
     steps.onHashed(hashed);
-    const kept = { root: hashed.root, name: file.name, sizeBytes: file.size };
-    rememberUnfinished(address, kept);
+    rememberUnfinished(address, { root: hashed.root, name: file.name, sizeBytes: file.size });
     const input = { sizeBytes: String(file.size), nodes: [...hashed.nodes], from: address };
     const made = await reader.query(PREPARE, { input }).toPromise();
     signal.throwIfAborted();
@@ -56,28 +51,22 @@ export async function uploadFile(
     if (!upload.alreadyFinalized) {
       const { transaction, fee } = upload;
       if (transaction)
-        await alone(`${address} ${hashed.root}`, signal, async () => {
-          if (isJustPaid(address, hashed.root)) return;
+        await alone(hashed.root, signal, async () => {
+          if (isJustPaid(hashed.root)) return;
           steps.onPaying(fee);
           await wallet.send({ ...transaction, chain });
-          rememberUnfinished(address, { ...kept, paidAt: Date.now() });
+          notePaid(hashed.root);
         });
       signal.throwIfAborted();
       steps.onSending();
       await sendMissing(worker, { address, root: hashed.root }, steps.onReport);
     }
     forgetUnfinished(address, hashed.root);
+    forgetPaid(hashed.root);
     return hashed;
   } finally {
     worker.end();
   }
-}
-
-/** Runs when no other tab of this browser runs anything of this name. A page over plain HTTP has no locks. */
-async function alone(name: string, signal: AbortSignal, run: () => Promise<void>): Promise<void> {
-  const { locks } = navigator as Partial<Navigator>;
-  if (locks) await locks.request(`zerograph-upload ${name}`, { signal }, run);
-  else await run();
 }
 
 type Sent = { readonly address: string; readonly root: string };
