@@ -6,7 +6,7 @@ const span = (nodes: readonly string[], hasNextPage = true) => ({
   pageInfo: { hasNextPage, endCursor: nodes.at(-1) ?? null },
 });
 const merge = (known: readonly string[], head: readonly string[], hasNextPage = true) =>
-  mergeHead(span(known), span(head, hasNextPage), (row) => row.replace(/!$/, ""));
+  mergeHead(span(known), span(head, hasNextPage), (row) => row.replace(/!$/, ""), 5);
 
 test("new rows are added before those that are known, and changed ones replaced", () => {
   const { span: merged, hasNew } = merge(["c", "b", "a"], ["d", "c!", "b"]);
@@ -36,4 +36,12 @@ test("a head that reaches beyond what is known has the cursor of the next page",
   const { span: merged } = merge(["b", "a"], ["b", "a", "0"]);
   expect(merged.nodes).toEqual(["b", "a", "0"]);
   expect(merged.pageInfo.endCursor).toBe("0");
+});
+
+test("the list of a page that stays open begins again when it would have more rows than a list may have", () => {
+  expect(merge(["d", "c", "b", "a"], ["e", "d"]).span.nodes).toEqual(["e", "d", "c", "b", "a"]);
+  const { span: merged } = merge(["e", "d", "c", "b", "a"], ["f", "e"]);
+  expect(merged).toEqual({ nodes: ["f", "e"], pageInfo: { hasNextPage: true, endCursor: "e" } });
+  // Its rows may change.
+  expect(merge(["e", "d", "c", "b", "a"], ["e!", "d"]).span.nodes).toEqual(["e!", "d", "c", "b", "a"]);
 });

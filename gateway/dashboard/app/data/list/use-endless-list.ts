@@ -132,7 +132,7 @@ export function useEndlessList<Data, Row>(options: Options<Data, Row>): EndlessL
     const { connection } = await read(undefined, false);
     const { state: now, key: shown, options } = latest.current;
     if (shown !== key || !isSpan(connection) || !now.span) return;
-    const merged = mergeHead(now.span, connection, options.keyOf);
+    const merged = mergeHead(now.span, connection, options.keyOf, MAX_ROWS);
     if (isAtTop.current || !merged.hasNew) set({ span: merged.span, waiting: undefined });
     else set({ waiting: connection });
   });
@@ -149,7 +149,8 @@ export function useEndlessList<Data, Row>(options: Options<Data, Row>): EndlessL
   const showNewer = useCallback(() => {
     const { state, options } = latest.current;
     if (!state.waiting || !state.span) return;
-    set({ span: mergeHead(state.span, state.waiting, options.keyOf).span, waiting: undefined });
+    const { span } = mergeHead(state.span, state.waiting, options.keyOf, MAX_ROWS);
+    set({ span, waiting: undefined });
   }, []);
   const setAtTop = useCallback(
     (isTop: boolean) => {
