@@ -22,7 +22,7 @@ const own = Object.entries(compose.services).filter(([, { image }]) => image ===
 function requireSettings(environment: Readonly<Record<string, unknown>>): void {
   const files = SECRETS.map((name) => `${name}_FILE`);
   for (const [name, value] of Object.entries(environment)) {
-    expect([...Object.keys(SETTINGS), ...files, "NODE_ENV"], name).toContain(name);
+    expect([...Object.keys(SETTINGS), ...files, "NODE_ENV", "MALLOC_ARENA_MAX"], name).toContain(name);
     if (SECRETS.includes(name)) expect(value, name).toMatch(/^\w+:\/\/(?:\w+@)?[\w.:/]+$/);
   }
 }
@@ -60,6 +60,15 @@ test("every process of Compose runs without privileges, and every service has a 
     });
   for (const [name, { healthcheck }] of Object.entries(compose.services))
     expect(healthcheck, name).toHaveProperty(name === "migrate" ? "disable" : "test");
+});
+
+test("the image limits the memory of its processes as scripts/node does", () => {
+  const script = readFileSync("scripts/node", "utf8");
+  const [, image] = readStages();
+  const arenas = /MALLOC_ARENA_MAX=\$\{MALLOC_ARENA_MAX:-(\d+)\}/.exec(script)?.[1];
+  expect(image && environmentOfStage(image).MALLOC_ARENA_MAX).toBe(arenas);
+  const [youngObjects = ""] = /--max-semi-space-size=\d+/.exec(script) ?? [];
+  expect(readFileSync("scripts/zerograph", "utf8").split("\n")[0]).toContain(youngObjects);
 });
 
 test("the image runs without root, and its build sees no secrets, data or tests", () => {
