@@ -87,7 +87,8 @@ class EventStream {
     this.#owner = JSON.stringify(principal);
     this.#onEnd = onEnd;
     // The operations receive the credential's end first, and report it to the client.
-    this.#stopWatching = streams.watch(principal, () => setImmediate(() => this.close()));
+    const closeLater = () => void setImmediate(() => this.close());
+    this.#stopWatching = streams.watch(principal, closeLater, { isLast: true });
     this.#deadline = setTimeout(() => this.close(), OPEN_WITHIN_MS).unref();
   }
 

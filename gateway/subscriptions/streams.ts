@@ -35,8 +35,15 @@ export type Streams = {
    * Acquires a connection slot of the caller and returns the function that releases it; undefined if none is free.
    */
   take(kind: ConnectionKind, principal: Principal, hop: Hop): (() => void) | undefined;
-  /** Calls `ended` when the caller's credential ends, unless the returned function was called before. */
-  watch(principal: Principal, ended: (why: AppError) => void): () => void;
+  /**
+   * Calls `ended` when the caller's credential ends, unless the returned function was called before. With `isLast`, its
+   * subscriptions end before.
+   */
+  watch(
+    principal: Principal,
+    ended: (why: AppError) => void,
+    options?: { readonly isLast: boolean },
+  ): () => void;
   /** The memory budget of an operation's results, charged to the caller. */
   memoryOf(request: IncomingMessage, principal: Principal): OperationMemory;
   /** Classifies an operation by the rules of every transport. Nothing is counted. */
@@ -98,7 +105,7 @@ export function createStreams(
       return caps.takeOfAddress(networkOf(sourceAddress(hop, app.trustedProxies) ?? ""));
     },
     memoryOf: (request, principal) => app.load.requests.operationOf(request, principal),
-    watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
+    watch: (principal, ended, options) => app.credentialWatch.watch(principal, ended, options),
     kindOf(payload) {
       const admitted = admit(payload);
       if (!("document" in admitted)) return "refused";

@@ -1,6 +1,7 @@
 import type { Queries } from "../../db/database.ts";
 import type { Bus } from "../../events/bus.ts";
 import { BusListener } from "../../events/bus-listener.ts";
+import { forEachInTurns } from "../../kernel/async/shared-turns.ts";
 import type { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { detached } from "../../kernel/tracing.ts";
@@ -10,12 +11,13 @@ import type { Principal } from "./principal.ts";
 type Dependencies = { readonly queries: Queries; readonly bus: Pick<Bus, "subscribe">; readonly log: Logger };
 
 type Watched = {
+  readonly key: string;
   readonly kind: Principal["kind"];
   readonly id: string;
   readonly scopes: readonly string[];
   readonly listeners: Set<Listener>;
 };
-type Listener = { ended(why: AppError): void };
+type Listener = { ended(why: AppError): void; readonly isLast: boolean };
 
 type EndedRow = { readonly n: number; readonly why: CredentialEnd };
 
@@ -51,15 +53,18 @@ export class CredentialWatch {
     });
   }
 
-  /** Calls `ended` once when the credential of `principal` ends, unless the returned function was called before. */
-  watch(principal: Principal, ended: (why: AppError) => void): () => void {
+  /**
+   * Calls `ended` once when the credential of `principal` ends, unless the returned function was called before. With
+   * `isLast`, those of the credential without it are called before.
+   */
+  watch(principal: Principal, ended: (why: AppError) => void, { isLast = false } = {}): () => void {
     if (principal.kind === "anonymous" || this.#isStopped) return () => {};
     this.#start();
     const credential = credentialOf(principal);
     const key = JSON.stringify(credential);
-    const watched = this.#watched.get(key) ?? { ...credential, listeners: new Set() };
+    const watched = this.#watched.get(key) ?? { key, ...credential, listeners: new Set() };
     this.#watched.set(key, watched);
-    const listener = { ended };
+    const listener = { ended, isLast };
     watched.listeners.add(listener);
     return () => {
       watched.listeners.delete(listener);
@@ -105,7 +110,7 @@ export class CredentialWatch {
       const requested = watched.map(({ kind, id, scopes }, n) => ({ n, kind, id, scopes }));
       try {
         const ended = await this.#dependencies.queries.rows<EndedRow>(ENDED, [JSON.stringify(requested)]);
-        for (const { n, why } of ended) this.#notify(watched[n], why);
+        for (const { n, why } of ended) await this.#notify(watched[n], why);
       } catch (error) {
         this.#dependencies.log.error(
           { err: error },
@@ -115,16 +120,21 @@ export class CredentialWatch {
     }
   }
 
-  #notify(watched: Watched | undefined, why: EndedRow["why"]): void {
-    for (const listener of [...(watched?.listeners ?? [])]) {
-      if (!watched?.listeners.delete(listener)) continue;
-      listener.ended(credentialEnded(why));
-    }
-    for (const [key, known] of this.#watched) if (known.listeners.size === 0) this.#watched.delete(key);
+  async #notify(watched: Watched | undefined, why: EndedRow["why"]): Promise<void> {
+    if (!watched) return;
+    const { key, listeners } = watched;
+    const ordered = [...listeners].sort((one, other) => Number(one.isLast) - Number(other.isLast));
+    await forEachInTurns(ordered, (listener) => {
+      // It may have left, and the process may have begun to end, in an earlier turn.
+      if (!this.#isStopped && listeners.delete(listener)) listener.ended(credentialEnded(why));
+    });
+    if (listeners.size === 0 && this.#watched.get(key) === watched) this.#watched.delete(key);
   }
 }
 
-function credentialOf(principal: Exclude<Principal, { kind: "anonymous" }>): Omit<Watched, "listeners"> {
+function credentialOf(
+  principal: Exclude<Principal, { kind: "anonymous" }>,
+): Omit<Watched, "key" | "listeners"> {
   const { kind } = principal;
   if (kind === "wallet-session") return { kind, id: principal.sessionId, scopes: [] };
   return { kind, id: principal.keyId, scopes: kind === "management-key" ? [...principal.scopes].sort() : [] };

@@ -79,12 +79,19 @@ const MEASUREMENTS = 3;
 
 /**
  * `longestTurnMs` of `run`, as its minimum over up to three runs: work that blocks does so in each of them, a busy
- * machine, whose memory is slower too, only now and then. Runs again only while the limit is exceeded.
+ * machine, whose memory is slower too, only now and then. Runs again only while the limit is exceeded. `run` receives
+ * what `prepare` resolves with, which is not measured.
  */
-export async function repeatedTurnMs(limitMs: number, run: () => Promise<unknown>): Promise<number> {
+export async function repeatedTurnMs<T = void>(
+  limitMs: number,
+  run: (prepared: T) => Promise<unknown>,
+  prepare?: () => Promise<T>,
+): Promise<number> {
   let turnMs = Number.POSITIVE_INFINITY;
-  for (let n = 0; n < MEASUREMENTS && turnMs >= limitMs; n++)
-    turnMs = Math.min(turnMs, await longestTurnMs(run));
+  for (let n = 0; n < MEASUREMENTS && turnMs >= limitMs; n++) {
+    const prepared = (await prepare?.()) as T;
+    turnMs = Math.min(turnMs, await longestTurnMs(() => run(prepared)));
+  }
   return turnMs;
 }
 
