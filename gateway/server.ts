@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { App } from "../src/app.ts";
 import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
+import { forEachInTurns } from "../src/kernel/async/shared-turns.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { hopOf, isTrustedPeer } from "../src/keys/auth/source-address.ts";
 import { KnownPaths, routedTarget } from "../src/rest/http/known-paths.ts";
@@ -127,7 +128,7 @@ export async function createServer(
       setTimeout(() => server.server.closeAllConnections(), CUT_OFF_MS).unref();
     }, drainMs).unref();
     await sockets.close();
-    for (const response of streams.responses) response.end();
+    await forEachInTurns([...streams.responses], (response) => response.end());
   });
   const known = knownPaths(server);
   const answerLost = (request: FastifyRequest, reply: FastifyReply) =>

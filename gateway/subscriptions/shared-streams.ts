@@ -9,6 +9,7 @@ import {
 } from "graphql";
 import { type BufferedBytes, PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
+import { forEachInTurns } from "../../src/kernel/async/shared-turns.ts";
 import { detached } from "../../src/kernel/tracing.ts";
 import { readFragments } from "../federation/engine/document/fragments.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
@@ -139,13 +140,14 @@ class SharedStream {
     if (this.#pumping) return;
     this.#pumping = true;
     try {
-      for await (const result of source) for (const reader of [...this.#readers]) reader.push(result);
+      for await (const result of source)
+        await forEachInTurns([...this.#readers], (reader) => reader.push(result));
       this.#end();
-      for (const reader of [...this.#readers]) reader.end();
+      await forEachInTurns([...this.#readers], (reader) => reader.end());
     } catch (error) {
       this.#failure = { reason: error };
       this.#end();
-      for (const reader of [...this.#readers]) reader.fail(error);
+      await forEachInTurns([...this.#readers], (reader) => reader.fail(error));
     }
   }
 

@@ -4,6 +4,7 @@ import type { ExecutionArgs, ExecutionResult, GraphQLError } from "graphql";
 import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { forEachInTurns, sharedTurns } from "../../src/kernel/async/shared-turns.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { TransientMap } from "../../src/kernel/transient-map.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
@@ -50,20 +51,20 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
     if (!release) return socket.close(1013, "Try again later");
     socket.once("close", release);
     const operations = new TransientMap<string, SocketOperation>();
-    const leave = ({ memory, abort }: SocketOperation) => {
-      abort.abort(new ClientLeft());
-      memory.end();
-    };
     const completed = (id: string) => {
       const operation = operations.get(id);
-      if (operation) leave(operation);
+      if (operation) leave(operation, new ClientLeft());
     };
-    socket.once("close", () => {
-      for (const operation of operations.values()) leave(operation);
-    });
     const options = { ...limits, stallMs, turns, report: streams.report, completed };
     const closed = protocol.opened(new SocketConnection(socket, options), { socket, request, operations });
-    socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
+    const end = async (code: number, reason: string) => {
+      // Thousands of sockets close in the same moment when a proxy restarts.
+      await sharedTurns.next();
+      const left = new ClientLeft();
+      for (const operation of operations.values()) leave(operation, left);
+      await closed(code, reason);
+    };
+    socket.once("close", (code, reason) => void end(code, String(reason)).catch(streams.report));
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!isGraphHandshake(request)) return socket.destroy();
@@ -79,10 +80,16 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
   return {
     async close() {
       http.off("upgrade", onUpgrade);
-      for (const socket of sockets.clients) socket.close(1001, "Going away");
+      // Handshakes that wait are refused from now on.
       sockets.close();
+      await forEachInTurns([...sockets.clients], (socket) => socket.close(1001, "Going away"));
     },
   };
+}
+
+function leave({ memory, abort }: SocketOperation, reason: ClientLeft): void {
+  abort.abort(reason);
+  memory.end();
 }
 
 /** Whether a request is a WebSocket handshake at /graphql: no other upgrade is supported. */

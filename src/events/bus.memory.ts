@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { Mutex } from "../kernel/async/batch.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
 import { PositionTakenError } from "./position-taken.ts";
@@ -24,6 +25,7 @@ type Ring = { events: DomainEvent[]; sizeBytes: number; droppedUpTo: bigint };
  */
 export class MemoryBus implements Bus {
   readonly #readers = new Readers();
+  readonly #publishing = new Mutex();
   readonly #rings = new Map<Topic, Ring>();
   #newest = 0n;
 
@@ -34,8 +36,8 @@ export class MemoryBus implements Bus {
 
   readonly isRefused = false;
 
-  async publish(events: readonly DomainEvent[]): Promise<void> {
-    await this.#keepAll(events, (event) => {
+  publish(events: readonly DomainEvent[]): Promise<void> {
+    return this.#keepAll(events, (event) => {
       const { events: kept } = this.#ringOf(event.topic);
       if (kept[firstAfter(kept, event.position - 1n)]?.id !== event.id) throw new PositionTakenError(event);
     });
@@ -46,12 +48,16 @@ export class MemoryBus implements Bus {
   }
 
   /** `onPast` receives an event that is not after the newest of its topic. */
-  async #keepAll(events: readonly DomainEvent[], onPast: (event: DomainEvent) => void): Promise<void> {
-    for (let from = 0; from < events.length; from += TURN) {
-      for (const event of events.slice(from, from + TURN)) if (!this.#keep(event)) onPast(event);
-      // Without this pause, a publisher in a tight loop starves the readers, and all of them are ended as too slow.
-      await nextTurn();
-    }
+  #keepAll(events: readonly DomainEvent[], onPast: (event: DomainEvent) => void): Promise<void> {
+    return this.#publishing.run(async () => {
+      for (let from = 0; from < events.length; from += TURN) {
+        for (const event of events.slice(from, from + TURN))
+          if (this.#keep(event)) await this.#readers.dispatch(event);
+          else onPast(event);
+        // Without this pause, a publisher in a tight loop starves the readers, and all of them are ended as too slow.
+        await nextTurn();
+      }
+    });
   }
 
   async subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>> {
@@ -91,7 +97,6 @@ export class MemoryBus implements Bus {
     ring.sizeBytes += sizeOf(event);
     trim(ring);
     if (event.position > this.#newest) this.#newest = event.position;
-    this.#readers.dispatch(event);
     return true;
   }
 

@@ -219,7 +219,7 @@ export class RedisBus implements Bus {
       const topic = name.slice(this.#prefix.length) as Topic;
       for (const { id, message } of messages) {
         this.#seen.set(topic, id);
-        this.#readers.dispatch(decodeEntry(topic, id, message));
+        await this.#readers.dispatch(decodeEntry(topic, id, message));
       }
     }
   }

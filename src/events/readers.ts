@@ -1,4 +1,5 @@
 import { PushIterator } from "../kernel/async/push-iterator.ts";
+import { forEachInTurns } from "../kernel/async/shared-turns.ts";
 import type { EventFilter } from "./bus.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
 
@@ -36,10 +37,15 @@ export class Readers {
     return reader;
   }
 
-  /** Delivers `event` to the readers that match it. */
-  dispatch(event: DomainEvent): void {
-    for (const reader of this.#groups.get(groupOf(event.topic, undefined)) ?? []) reader.push(event);
-    for (const reader of this.#groups.get(groupOf(event.topic, event.subject)) ?? []) reader.push(event);
+  /**
+   * Delivers `event` to the readers that match it now, in as many turns of the event loop as they need. The next event is
+   * dispatched after it resolves, as readers would otherwise receive the two in any order.
+   */
+  dispatch(event: DomainEvent): Promise<void> {
+    const readers = [undefined, event.subject].flatMap((subject) => [
+      ...(this.#groups.get(groupOf(event.topic, subject)) ?? []),
+    ]);
+    return forEachInTurns(readers, (reader) => reader.push(event));
   }
 
   /** Ends every reader, after the events already delivered to it, and every reader attached later. */

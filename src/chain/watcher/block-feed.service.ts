@@ -1,4 +1,5 @@
 import { PushIterator } from "../../kernel/async/push-iterator.ts";
+import { forEachInTurns } from "../../kernel/async/shared-turns.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
@@ -69,16 +70,22 @@ export class BlockFeedService {
     while (!timer.stopped) {
       try {
         const blocks = await timer.orStop(this.#newBlocks());
-        for (const block of blocks) for (const reader of [...this.#readers]) reader.push(block);
-        this.#published = [
-          ...this.#published.filter(({ number }) => number < (blocks[0]?.number ?? number + 1n)),
-          ...blocks,
-        ].slice(-MAX_BATCH);
+        await this.#publish(blocks);
       } catch (error) {
         if (!timer.stopped) log.debug({ reason: rpcReason(error) }, "new blocks could not be read");
       }
       await timer.wait(pollMs);
     }
+  }
+
+  /** A reader that arrives while the blocks are delivered has begun with the newest of them. */
+  async #publish(blocks: readonly ChainBlock[]): Promise<void> {
+    const readers = [...this.#readers];
+    this.#published = [
+      ...this.#published.filter(({ number }) => number < (blocks[0]?.number ?? number + 1n)),
+      ...blocks,
+    ].slice(-MAX_BATCH);
+    for (const block of blocks) await forEachInTurns(readers, (reader) => reader.push(block));
   }
 
   /** From the head back to a published block, at most 64 blocks. */

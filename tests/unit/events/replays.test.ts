@@ -64,22 +64,22 @@ describe("the readers of a process", () => {
     ];
     expect(readers.size).toBe(3);
     await one.return();
-    readers.dispatch(publishedFile(1, "0xaa"));
-    readers.dispatch(publishedFile(2, "0xbb"));
+    await readers.dispatch(publishedFile(1, "0xaa"));
+    await readers.dispatch(publishedFile(2, "0xbb"));
     expect(positionsOf(await take(other, 1))).toEqual([1n]);
     expect(positionsOf(await take(all, 2))).toEqual([1n, 2n]);
     expect(readers.size).toBe(2);
     const again = readers.attach({ topic: "file.submitted", subject: "0xaa" });
     await other.return();
-    readers.dispatch(publishedFile(3, "0xaa"));
+    await readers.dispatch(publishedFile(3, "0xaa"));
     expect(positionsOf(await take(again, 1))).toEqual([3n]);
   });
 
   test("of all subjects are not the readers of a subject named 'undefined'", async () => {
     const readers = new Readers();
     const named = readers.attach({ topic: "file.submitted", subject: "undefined" });
-    readers.dispatch(publishedFile(1, "0xaa"));
-    readers.dispatch(publishedFile(2, "undefined"));
+    await readers.dispatch(publishedFile(1, "0xaa"));
+    await readers.dispatch(publishedFile(2, "undefined"));
     expect(positionsOf(await take(named, 1))).toEqual([2n]);
   });
 });
