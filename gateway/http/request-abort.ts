@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { runInTurn } from "../../src/kernel/async/shared-turns.ts";
 import { whenClosed } from "../../src/kernel/async/when-closed.ts";
 
 /** The client disconnected before it received its response. Not an error. */
@@ -12,16 +13,20 @@ export class ClientLeft extends Error {
 
 /**
  * Aborts a request when the client disconnects before its response is complete, also if it already has, or when a
- * deadline passes.
+ * deadline passes. The requests of many clients that leave at once are aborted in several turns of the event loop.
  */
 export class RequestAbort {
   readonly #controller = new AbortController();
   #deadline: NodeJS.Timeout | undefined;
 
   constructor(response: ServerResponse) {
+    const hasLeft = response.closed;
+    const abort = () => this.#controller.abort(new ClientLeft());
     whenClosed(response, () => {
       clearTimeout(this.#deadline);
-      if (!response.writableEnded) this.#controller.abort(new ClientLeft());
+      if (response.writableEnded) return;
+      if (hasLeft) abort();
+      else runInTurn(abort);
     });
   }
 

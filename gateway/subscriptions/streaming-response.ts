@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { runInTurn } from "../../src/kernel/async/shared-turns.ts";
 import { whenClosed } from "../../src/kernel/async/when-closed.ts";
 import { limitUnreadEnd, resetConnection } from "../../src/rest/http/reset-connection.ts";
 
@@ -27,7 +28,8 @@ export class StreamingResponse {
 
   /**
    * Starts the response and adds it to `among` until it ends. `onClose` runs once, however it ends: during the call if
-   * the client has already left.
+   * the client has already left, else in a turn of the event loop that has time for it, as thousands of connections end
+   * at once when a proxy restarts.
    */
   constructor(
     response: ServerResponse,
@@ -38,11 +40,13 @@ export class StreamingResponse {
     this.#response = response;
     this.#options = options;
     options.among.add(this);
+    const hasLeft = response.closed;
     whenClosed(response, () => {
       options.among.delete(this);
       this.#isClosed = true;
       clearInterval(this.#heartbeat);
-      onClose();
+      if (hasLeft) onClose();
+      else runInTurn(onClose);
     });
     if (this.#isClosed) return;
     response.writeHead(200, { "cache-control": "no-store", "x-accel-buffering": "no", ...headers });

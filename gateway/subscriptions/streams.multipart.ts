@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
+import { runInTurn } from "../../src/kernel/async/shared-turns.ts";
 import { whenClosed } from "../../src/kernel/async/when-closed.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
 import { showError } from "../federation/policy/refusals.ts";
@@ -61,7 +62,7 @@ export async function streamMultipart(
   whenClosed(reply.raw, () => memory.end());
   if (reply.raw.closed) return true;
   const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
-  if (Symbol.asyncIterator in results) whenClosed(reply.raw, () => closeSource(results));
+  if (Symbol.asyncIterator in results) whenClosed(reply.raw, () => runInTurn(() => closeSource(results)));
   await pump(
     results,
     (result) => response.write(part(`{"payload":${resultText(result)}}`)),

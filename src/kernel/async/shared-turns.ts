@@ -47,6 +47,13 @@ export class SharedTurns {
 /** The turns in which subscribers receive events and connections end, of the whole process. */
 export const sharedTurns = new SharedTurns();
 
+/** Calls `run` now if this turn of the event loop has time for it, else in a later one. */
+export function runInTurn(run: () => void, turns = sharedTurns): void {
+  const turn = turns.next();
+  if (turn) void turn.then(run);
+  else run();
+}
+
 /**
  * Calls `run` for each of the items in order, in as many turns of the event loop as this and what follows from it take:
  * readers of an event, for example, handle it in microtasks.
