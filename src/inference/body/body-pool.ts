@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { TurnTime } from "../../kernel/async/turn-time.ts";
+import { sharedTurns } from "../../kernel/async/shared-turns.ts";
 import { WorkerPool } from "../../kernel/async/worker-pool.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -61,8 +61,6 @@ export type Bodies = Pick<
 export class BodyPool {
   readonly #log: Pick<Logger, "error">;
   readonly #threads: Threads;
-  /** Many short texts become due in one turn when many streams end together. */
-  readonly #turns = new TurnTime();
 
   constructor({
     log,
@@ -117,7 +115,7 @@ export class BodyPool {
    * (`outlineOf`). Throws what it throws, and `unavailable`.
    */
   async parseAnswer(body: Buffer): Promise<unknown> {
-    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => parseAnswerJson(body));
+    if (body.length <= MAX_INLINE_JSON) return inTurn(() => parseAnswerJson(body));
     const result = await this.#read({ kind: "parse-answer", body: forThread(body) }, body.length);
     return result.kind === "outline" ? result.value : undefined;
   }
@@ -125,7 +123,7 @@ export class BodyPool {
   /** Runs `answerEdits`. Throws what it throws, and `unavailable`. */
   async findEdits(body: Buffer, changes: AnswerChanges): Promise<readonly Edit[]> {
     if (!isChanged(changes) && !mayHaveTrace(body)) return [];
-    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => answerEdits(body, changes));
+    if (body.length <= MAX_INLINE_JSON) return inTurn(() => answerEdits(body, changes));
     const result = await this.#read({ kind: "find-edits", body: forThread(body), changes }, body.length);
     if (result.kind !== "edits") throw new Error(UNEXPECTED_RESULT);
     return result.edits;
@@ -133,7 +131,7 @@ export class BodyPool {
 
   /** Reads a transcription request in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
   async readTranscription(body: Buffer): Promise<DecodedTranscription> {
-    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => decodeTranscription(body));
+    if (body.length <= MAX_INLINE_JSON) return inTurn(() => decodeTranscription(body));
     const result = await this.#send({ kind: "read-transcription", body: forThread(body) }, body.length);
     if (result.kind !== "transcription") throw new Error(UNEXPECTED_RESULT);
     return result.request;
@@ -141,7 +139,7 @@ export class BodyPool {
 
   /** Runs `responseOfChat`. Throws `unavailable`. */
   async translateChat(body: Buffer, response: WholeResponse): Promise<Buffer> {
-    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => responseOfChat(body, response));
+    if (body.length <= MAX_INLINE_JSON) return inTurn(() => responseOfChat(body, response));
     const result = await this.#read({ kind: "translate-chat", body: forThread(body), response }, body.length);
     if (result.kind !== "response") throw new Error(UNEXPECTED_RESULT);
     return Buffer.from(result.bytes.buffer, result.bytes.byteOffset, result.bytes.length);
@@ -149,7 +147,7 @@ export class BodyPool {
 
   /** Runs `readVectors`. Throws an `Error` for invalid JSON, and `unavailable`. */
   async readVectors(body: Buffer, encoding: Encoding): Promise<ReadVectors> {
-    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => readVectors(body, encoding));
+    if (body.length <= MAX_INLINE_JSON) return inTurn(() => readVectors(body, encoding));
     const result = await this.#read({ kind: "read-vectors", body: forThread(body), encoding }, body.length);
     if (result.kind !== "vectors") throw new Error(UNEXPECTED_RESULT);
     return result.read;
@@ -157,7 +155,7 @@ export class BodyPool {
 
   /** Runs `readEncodedVectors`. Throws `unavailable`. */
   async readEncodedVectors(text: string): Promise<EncodedVectors> {
-    if (text.length <= MAX_INLINE_JSON) return this.#turns.run(() => readEncodedVectors(text));
+    if (text.length <= MAX_INLINE_JSON) return inTurn(() => readEncodedVectors(text));
     const result = await this.#read({ kind: "read-encoded-vectors", text }, text.length);
     if (result.kind !== "encoded-vectors") throw new Error(UNEXPECTED_RESULT);
     return result.answer;
@@ -165,7 +163,7 @@ export class BodyPool {
 
   /** Runs `readGenerated`. Throws what it throws, and `unavailable`. */
   async readGenerated(body: Buffer): Promise<GeneratedImages> {
-    if (body.length <= MAX_INLINE_JSON) return this.#turns.run(() => readGenerated(body));
+    if (body.length <= MAX_INLINE_JSON) return inTurn(() => readGenerated(body));
     const result = await this.#read({ kind: "read-generated", body: forThread(body) }, body.length);
     if (result.kind !== "generated") throw new Error(UNEXPECTED_RESULT);
     return result.read;
@@ -173,7 +171,7 @@ export class BodyPool {
 
   /** Runs `readImages`. Throws `unavailable`. */
   async readImages(text: string): Promise<AnsweredImages> {
-    if (text.length <= MAX_INLINE_JSON) return this.#turns.run(() => readImages(text));
+    if (text.length <= MAX_INLINE_JSON) return inTurn(() => readImages(text));
     const result = await this.#read({ kind: "read-images", text }, text.length);
     if (result.kind !== "images") throw new Error(UNEXPECTED_RESULT);
     return result.answer;
@@ -181,7 +179,7 @@ export class BodyPool {
 
   /** Runs `hashImages`. Throws `unavailable`. */
   async hashImages(text: string): Promise<readonly string[]> {
-    if (text.length <= MAX_INLINE_JSON) return this.#turns.run(() => hashImages(text));
+    if (text.length <= MAX_INLINE_JSON) return inTurn(() => hashImages(text));
     const result = await this.#read({ kind: "hash-images", text }, text.length);
     if (result.kind !== "image-hashes") throw new Error(UNEXPECTED_RESULT);
     return result.hashes;
@@ -189,8 +187,7 @@ export class BodyPool {
 
   /** Runs `readSubmission`. Throws `unavailable`. */
   async readSubmission(answer: ProviderAnswer | undefined): Promise<Submission> {
-    if (!answer || answer.body.length <= MAX_INLINE_JSON)
-      return this.#turns.run(() => readSubmission(answer));
+    if (!answer || answer.body.length <= MAX_INLINE_JSON) return inTurn(() => readSubmission(answer));
     const { body, ...head } = answer;
     const result = await this.#read({ kind: "read-submission", head, body: forThread(body) }, body.length);
     if (result.kind !== "submission") throw new Error(UNEXPECTED_RESULT);
@@ -199,7 +196,7 @@ export class BodyPool {
 
   /** Runs `readReport`. Throws `unavailable`. */
   async readReport(answer: ProviderAnswer | undefined): Promise<Report> {
-    if (!answer || answer.body.length <= MAX_INLINE_JSON) return this.#turns.run(() => readReport(answer));
+    if (!answer || answer.body.length <= MAX_INLINE_JSON) return inTurn(() => readReport(answer));
     const { body, ...head } = answer;
     const result = await this.#read({ kind: "read-report", head, body: forThread(body) }, body.length);
     if (result.kind !== "report") throw new Error(UNEXPECTED_RESULT);
@@ -213,7 +210,7 @@ export class BodyPool {
   /** Returns the count from `begin`, or runs its task on a thread. */
   async #count(sizeBytes: number, begin: () => number | BodyTask): Promise<number> {
     try {
-      const begun = await this.#turns.run(begin);
+      const begun = await inTurn(begin);
       if (typeof begun === "number") return begun;
       const result = await this.#send(begun, sizeBytes);
       if (result.kind === "count") return result.tokens;
@@ -233,6 +230,12 @@ export class BodyPool {
     const memory = "body" in task ? task.body.buffer : undefined;
     return this.#threads.run(task, sizeBytes, memory instanceof ArrayBuffer ? [memory] : [], options);
   }
+}
+
+/** Many short bodies are due in one turn of the event loop where many streams end together. */
+async function inTurn<T>(work: () => T): Promise<T> {
+  await sharedTurns.next();
+  return work();
 }
 
 /** A body for a thread: the same memory if it can be shared, else a copy, which is transferred. */

@@ -1,3 +1,4 @@
+import { runInTurn } from "../../kernel/async/shared-turns.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { DeliveredText } from "../chat/delivered-text.ts";
 import type { ProviderExchange, ProviderListener } from "../providers/exchange/provider-exchange.ts";
@@ -24,9 +25,10 @@ export class StreamRelay {
     this.#options = options;
     this.#delivery = { by: undefined, text: options.resumes ? new DeliveredText() : undefined };
     const { sink } = options;
-    sink.onClose(() => this.#onClientLeft());
+    // Leaving takes up to some milliseconds, and thousands of clients leave in one turn where a proxy ends.
+    sink.onClose(() => runInTurn(() => this.#onClientLeft()));
     sink.onDrain(() => this.#current?.onDrain());
-    if (sink.isClosed()) this.#leave();
+    if (sink.isClosed()) this.#onClientLeft();
   }
 
   /** Aborts when the client disconnects. */
@@ -96,16 +98,7 @@ export class StreamRelay {
     sink.end();
   }
 
-  /** Leaving takes up to some milliseconds, and thousands of clients leave in one turn where a proxy ends. */
   #onClientLeft(): void {
-    const leave = () => {
-      this.#leave();
-      return false;
-    };
-    this.#options.turns.run({ read: leave });
-  }
-
-  #leave(): void {
     this.#abort.abort();
     this.#current?.onClientLeft();
   }
