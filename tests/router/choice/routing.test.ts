@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";
 import { balanceAtRest } from "../../support/balance.ts";
 import { ask } from "../../support/clients/graph-client.ts";
-import { scaled } from "../../support/machine.ts";
 import {
   completion,
   DONE,
@@ -13,6 +12,7 @@ import {
   sendJson,
   USAGE,
 } from "../../support/inference/scripted-provider.ts";
+import { scaled } from "../../support/machine.ts";
 import { PRICES, type RouterStack, useRouter } from "../../support/router.ts";
 import type { Seeded } from "../../support/seed.ts";
 import { until } from "../../support/until.ts";
