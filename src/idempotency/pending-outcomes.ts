@@ -1,4 +1,5 @@
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
+import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 
 const RETRY_MS = 1_000;
@@ -50,29 +51,34 @@ export class PendingOutcomes {
   /** Gives up what a last attempt does not store. */
   async stop(): Promise<void> {
     await this.#retries.stop();
-    await this.#writeAll().catch(() => {});
-    for (const outcome of this.#outcomes) this.#end(outcome);
-  }
-
-  async #writeAll(): Promise<void> {
-    const nowMs = performance.now();
+    const reason = await this.#writeAll().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     for (const outcome of this.#outcomes) {
-      if (nowMs < outcome.untilMs) await this.#write(outcome);
-      else this.#log.error({ requestId: outcome.requestId }, "the outcome of a request could not be stored");
+      const { requestId } = outcome;
+      this.#log.error({ err: reason, requestId }, "the outcome of a request could not be stored");
       this.#end(outcome);
     }
-    if (this.#outcomes.size === 0) void this.#retries.stop();
   }
 
-  async #write(outcome: Outcome): Promise<void> {
-    try {
-      await outcome.write();
-    } catch (error) {
-      // The next attempt begins with the others: the database may refuse only this one.
-      this.#outcomes.delete(outcome);
-      this.#outcomes.add(outcome);
-      throw error;
+  /** Throws the last failure when all were tried, or at once when the database is unreachable: it takes none then. */
+  async #writeAll(): Promise<void> {
+    const nowMs = performance.now();
+    let refusal: { readonly error: unknown } | undefined;
+    for (const outcome of [...this.#outcomes]) {
+      try {
+        if (nowMs < outcome.untilMs) await outcome.write();
+        else
+          this.#log.error({ requestId: outcome.requestId }, "the outcome of a request could not be stored");
+        this.#end(outcome);
+      } catch (error) {
+        if (isOutage(error)) throw error;
+        refusal = { error };
+      }
     }
+    if (refusal) throw refusal.error;
+    if (this.#outcomes.size === 0) void this.#retries.stop();
   }
 
   #end(outcome: Outcome): void {
@@ -80,4 +86,8 @@ export class PendingOutcomes {
     this.#bytes -= outcome.sizeBytes;
     outcome.done();
   }
+}
+
+function isOutage(error: unknown): boolean {
+  return error instanceof AppError && error.code === "unavailable";
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { PendingOutcomes } from "../../src/idempotency/pending-outcomes.ts";
+import { AppError } from "../../src/kernel/errors.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { until } from "../support/until.ts";
 
@@ -62,4 +63,40 @@ test("an outcome that only fails itself does not keep the others, and all are wr
   isReachable = true;
   await pending.stop();
   expect(done).toEqual(["accepted", "refused"]);
+});
+
+test("the last attempt at the stop writes every outcome but those that the database refuses", async () => {
+  const pending = new PendingOutcomes(createLogger("silent"));
+  const written: string[] = [];
+  const done: string[] = [];
+  const add = (requestId: string, write: () => Promise<unknown>) =>
+    pending.add(
+      { ...{ requestId, sizeBytes: 1, untilMs: LATER, write }, done: () => void done.push(requestId) },
+      new Error("unreachable"),
+    );
+  const refused = () => Promise.reject(new Error("refused"));
+  add("refused-1", refused);
+  add("kept-1", async () => void written.push("kept-1"));
+  add("refused-2", refused);
+  add("kept-2", async () => void written.push("kept-2"));
+  await pending.stop();
+  expect(written).toEqual(["kept-1", "kept-2"]);
+  expect(done.toSorted()).toEqual(["kept-1", "kept-2", "refused-1", "refused-2"]);
+});
+
+test("the stop does not wait for each outcome while the database is unreachable", async () => {
+  const pending = new PendingOutcomes(createLogger("silent"));
+  let attempts = 0;
+  let done = 0;
+  const write = async () => {
+    attempts++;
+    throw new AppError("unavailable", "The database is unreachable.");
+  };
+  for (const requestId of ["req-1", "req-2", "req-3"])
+    pending.add(
+      { ...{ requestId, sizeBytes: 1, untilMs: LATER, write }, done: () => void done++ },
+      new Error("unreachable"),
+    );
+  await pending.stop();
+  expect({ attempts, done }).toEqual({ attempts: 1, done: 3 });
 });
