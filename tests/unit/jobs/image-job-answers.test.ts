@@ -22,7 +22,7 @@ const noImages = {
 };
 
 describe("the answer to a submission", () => {
-  test.each([200, 202])("with status %i and an id of 1 to 256 characters is an acceptance", (status) => {
+  test.each([200, 201, 202])("with status %i and an id of 1 to 256 characters is an acceptance", (status) => {
     for (const jobId of ["j", "j".repeat(256)])
       expect(readSubmission(answer({ jobId }, status))).toEqual({ kind: "accepted", providerJobId: jobId });
     for (const jobId of ["", "j".repeat(257), 5, null])
@@ -48,7 +48,7 @@ describe("the answer to a submission", () => {
     [401, "failed", "provider_error"],
     [429, "failed", "provider_error"],
     [500, "failed", "provider_error"],
-    [201, "failed", "provider_error"],
+    [204, "failed", "provider_error"],
   ])("with status %i is %s", (status, kind, code) => {
     const submission = readSubmission(answer({ error: { message: "no cats" }, jobId: "j" }, status));
     expect(submission).toMatchObject({ kind, failure: { code } });

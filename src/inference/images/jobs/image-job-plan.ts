@@ -154,10 +154,18 @@ export type Submission =
   | { readonly kind: "done"; readonly result: Uint8Array; readonly images: number }
   | { readonly kind: "refused" | "failed"; readonly failure: JobFailure };
 
+/**
+ * Whether a provider with this status took a submission: it makes the images. 201 is what some servers answer for a job
+ * that they created.
+ */
+export function isServed(status: number): boolean {
+  return status === 200 || status === 201 || status === 202;
+}
+
 /** Reads the answer to a submission; undefined means none arrived. Long answers are read by `BodyPool`. */
 export function readSubmission(answer: ProviderAnswer | undefined): Submission {
   if (!answer) return { kind: "failed", failure: PROVIDER_FAILED };
-  if (answer.status !== 200 && answer.status !== 202) {
+  if (!isServed(answer.status)) {
     const refusal = refusalOf(answer, answer.body);
     const { code, message } = refusal;
     return { kind: refusal instanceof ProviderFailure ? "failed" : "refused", failure: { code, message } };

@@ -9,19 +9,21 @@ import { ProviderFailure } from "../../providers/exchange/provider-failure.ts";
 import type { HealthService } from "../../providers/health/health.service.ts";
 import type { Provider } from "../../providers/provider.ts";
 import type { ImageRequest } from "../image-request.ts";
-import type { ImageOperation } from "./image-job-plan.ts";
+import { type ImageOperation, isServed } from "./image-job-plan.ts";
 
 type Dependencies = {
   readonly providers: ProviderClient;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly health: Pick<HealthService, "begin">;
   readonly memory: Pick<MemoryBudget, "open">;
+  /** How long a provider may be silent in a poll, milliseconds. Defaults to 30 s. */
+  readonly silenceMs?: number;
 };
 
 /** A provider's answer, with the hashes of the exchange; undefined if it could not be reached or did not answer. */
 export type JobAnswer = (ProviderAnswer & { readonly hashes: ExchangeHashes }) | undefined;
 
-const POLL_MS = 30_000;
+const SILENCE_MS = 30_000;
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
 /** Statuses of a broker without asynchronous jobs. */
 const HAS_NO_JOBS: ReadonlySet<number> = new Set([404, 405, 501]);
@@ -57,7 +59,7 @@ export class ImageJobClient {
       const answer = hasJobs(provider) ? await post(`/async/images/${operation}`) : undefined;
       const known =
         answer && !HAS_NO_JOBS.has(answer.status) ? answer : await post(`/images/${operation}`, SYNCHRONOUS);
-      const refusal = hasServed(known) ? undefined : refusalOf(known, known.body);
+      const refusal = isServed(known.status) ? undefined : refusalOf(known, known.body);
       if (refusal instanceof ProviderFailure) trial.fail(refusal);
       else trial.succeed();
       return known;
@@ -68,18 +70,27 @@ export class ImageJobClient {
     }
   }
 
-  /** Polls the status of a job at its provider. */
+  /**
+   * Polls the status of a job at its provider for at most `leftMs`. As long as bytes arrive, a poll takes its time: it
+   * may be the images, which are 64 MiB at most, and no other provider has them.
+   */
   async poll(
     address: string,
     providerJobId: string,
-    { model, signal }: { readonly model: string; readonly signal: AbortSignal },
+    {
+      model,
+      signal,
+      leftMs,
+    }: { readonly model: string; readonly signal: AbortSignal; readonly leftMs: number },
   ): Promise<JobAnswer> {
-    const provider = this.#dependencies.catalogue.provider(address);
+    const { catalogue, providers, silenceMs = SILENCE_MS } = this.#dependencies;
+    const provider = catalogue.provider(address);
     if (!provider) return undefined;
     const path =
       `/async/jobs/${encodeURIComponent(providerJobId)}?model=${encodeURIComponent(model)}` as const;
+    const limits = { totalMs: leftMs, firstByteMs: silenceMs, silenceMs };
     const get = (listener: ProviderListener, hasher: ExchangeHasher) =>
-      this.#dependencies.providers.get(provider, path, listener, { totalMs: POLL_MS, hasher });
+      providers.get(provider, path, listener, { ...limits, hasher });
     return this.#gather(signal, get).catch(nothingFrom);
   }
 
@@ -98,10 +109,6 @@ export class ImageJobClient {
 
 /** Images that are generated synchronously have the whole deadline for the response head. */
 const SYNCHRONOUS: PostOptions = { firstByteMs: 0 };
-
-function hasServed({ status }: ProviderAnswer): boolean {
-  return status === 200 || status === 202;
-}
 
 function hasJobs({ source }: Provider): boolean {
   return source === "chain";

@@ -112,8 +112,10 @@ class Work {
     const jobId = checkpoint.providerJobId ?? "";
     let knownAtMs = clock.monotonicMs();
     while (!signal.aborted) {
-      if (lease.leftMs <= 0) return this.#fail(TOOK_TOO_LONG, attempt);
-      const answer = await client.poll(address, jobId, { model: spec.model, signal });
+      const { leftMs } = lease;
+      if (leftMs <= 0) return this.#fail(TOOK_TOO_LONG, attempt);
+      const beganAtMs = clock.monotonicMs();
+      const answer = await client.poll(address, jobId, { model: spec.model, signal, leftMs });
       const report = await this.#read((bodies) => bodies.readReport(answer));
       if (!report || signal.aborted) return false;
       if (report.kind === "done")
@@ -130,7 +132,8 @@ class Work {
       if (report.kind === "working" || report.kind === "busy") {
         knownAtMs = clock.monotonicMs();
         if (report.kind === "working") await this.#recordProgress(attempt, report.fraction);
-      } else if (clock.monotonicMs() - knownAtMs > MAX_UNKNOWN_MS) {
+      } else if (beganAtMs - knownAtMs > MAX_UNKNOWN_MS) {
+        // Not the time of its end: a poll that broke may have transferred images until then.
         await this.#next(attempt, PROVIDER_FAILED);
         return false;
       }
