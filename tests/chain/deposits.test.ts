@@ -195,6 +195,35 @@ test("an endpoint that does not name the final block at the moment credits nothi
   expect(await balanceOf(database, account)).toBe(3n);
 });
 
+test("an endpoint without finality credits nothing while the endpoint that has it is away or refuses", async () => {
+  const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+  const [without, other] = [await startRpcProxy(chain.url), await startRpcProxy(chain.url)];
+  const isFinal = ({ method, params: [block] }: { method: string; params: readonly unknown[] }) =>
+    method === "eth_getBlockByNumber" && block === "finalized";
+  without.judge = (call) =>
+    isFinal(call) ? { error: { code: -32_602, message: "unknown block tag" } } : "pass";
+  other.judge = (call) => (isFinal(call) ? { params: ["0x2", false] } : "pass");
+  const urls = [without.url, other.url];
+  const { watcher, scanned } = watchDeposits(database, { urls, confirmations: 1, waitFinalized: true });
+  watcher.start();
+  for (const amount of [1n, 2n]) await chain.deposit(account, amount);
+  await chain.mine(2);
+  await scanned(await chain.height());
+  expect(await balanceOf(database, account)).toBe(1n);
+  const busy: Verdict = { error: { code: 429, message: "compute units exceeded" } };
+  for (const judge of [(call: never) => (isFinal(call) ? busy : "pass"), () => "cut"] as const) {
+    other.judge = judge as typeof other.judge;
+    await chain.mine(2);
+    await scanned(await chain.height());
+    expect(await balanceOf(database, account)).toBe(1n);
+  }
+  other.judge = (call) => (isFinal(call) ? { params: ["0x3", false] } : "pass");
+  await until(async () => {
+    await chain.mine(1);
+    return (await balanceOf(database, account)) === 3n;
+  });
+});
+
 test("only the vault's own event counts: not that of another contract", async () => {
   const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
   const impostor = "0x0000000000000000000000000000000000bad017";

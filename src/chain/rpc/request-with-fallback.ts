@@ -1,12 +1,13 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { RpcEndpoint } from "./rpc-endpoint.ts";
-import { isOutage, isRevert, isTimeout } from "./rpc-errors.ts";
+import { isOutage, isRevert, isTimeout, isUnsupported } from "./rpc-errors.ts";
 
 /**
  * Tries the endpoints in configured order, the ready ones first and of these those with new blocks, until one succeeds.
  * A contract's revert is a result and ends the loop. If every endpoint fails, an error response takes precedence over a
- * connection failure: only an error response shows the caller what to change. `send` also throws if the endpoint's
- * response cannot be used.
+ * connection failure: only an error response shows the caller what to change. That an endpoint does not know the call
+ * comes after the other error responses: it says nothing about an endpoint that does. `send` also throws if the
+ * endpoint's response cannot be used.
  */
 export async function requestWithFallback(
   endpoints: readonly RpcEndpoint[],
@@ -20,7 +21,7 @@ export async function requestWithFallback(
   let worst: { readonly error: unknown; readonly weight: number } | undefined;
   for (const endpoint of [...ready, ...others]) {
     // Wait for an unreachable endpoint only if no other endpoint answers.
-    if (worst?.weight === ANSWER && !endpoint.isReady) continue;
+    if (worst && worst.weight >= UNKNOWN_CALL && !endpoint.isReady) continue;
     try {
       return await send(endpoint);
     } catch (error) {
@@ -32,11 +33,12 @@ export async function requestWithFallback(
   throw worst?.error ?? new AppError("chain_error", "There is no RPC endpoint.");
 }
 
-const ANSWER = 3;
+const ANSWER = 4;
+const UNKNOWN_CALL = 3;
 const LATE = 2;
 const OUT_OF_REACH = 1;
 
 function weightOf(error: unknown): number {
-  if (!isOutage(error)) return ANSWER;
+  if (!isOutage(error)) return isUnsupported(error) ? UNKNOWN_CALL : ANSWER;
   return isTimeout(error) ? LATE : OUT_OF_REACH;
 }

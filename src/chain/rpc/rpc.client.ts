@@ -41,9 +41,9 @@ export type Rpc = {
   /** The block at a height, undefined if the endpoint has none. */
   block(number: bigint): Promise<ChainBlock | undefined>;
   /**
-   * The number of the newest `finalized` block, undefined if the endpoint does not support that tag. Once it has been
-   * read, an endpoint that does not name one at the moment does not count as one without the tag: the last known number
-   * is returned, since a final block stays final. Throws `chain_error` when it was refused for another reason.
+   * The number of the newest `finalized` block, undefined if no endpoint supports that tag. Once it has been read, an
+   * endpoint that does not name one at the moment, or is away, does not count as one without the tag: the last known
+   * number is returned, since a final block stays final. Throws `chain_error` when it was refused for another reason.
    */
   finalized(): Promise<bigint | undefined>;
   /** The logs that a filter selects, from an endpoint that has the last block of its range. */
@@ -88,7 +88,7 @@ export function createRpc(options: Options): Rpc {
     cacheTime: 0,
     pollingInterval: pollMs,
   });
-  const finality = new Finality(client);
+  const finality = new Finality(client, () => endpoints.map((endpoint) => endpoint.status()));
   const heads = new NewestHead({ endpoints, clock, maxAgeMs: maxHeadAgeMs });
   return {
     client,
