@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -62,6 +62,16 @@ function start(
     return { status, signal, stdout: out, stderr: err };
   });
   return { child, ended };
+}
+
+/** Sends a request on to the gateway, and its answer back. */
+async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = "GET", url = "/", headers } = request;
+  const body = method === "GET" ? null : await text(request);
+  const type = String(headers["content-type"] ?? "application/json");
+  const answer = await fetch(`${stack().origin}${url}`, { method, body, headers: { "content-type": type } });
+  response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+  response.end(Buffer.from(await answer.arrayBuffer()));
 }
 
 async function zerograph(words: readonly string[], env: Environment = {}, cwd = emptyFolder()): Promise<Run> {
@@ -371,6 +381,26 @@ describe("zerograph", () => {
     const missing = await zerograph(["files", "get", `0x${"ab".repeat(32)}`, "--json"], {}, folder);
     expect([missing.status, JSON.parse(missing.stderr).error.code]).toEqual([1, "not_found"]);
     expect(readdirSync(folder).sort()).toEqual(["copy.bin", "sea.bin"]);
+  });
+
+  test("files put sends a segment again after a rate limit, an overload and a broken connection", async () => {
+    const folder = emptyFolder();
+    const content = randomBytes(1_000);
+    writeFileSync(join(folder, "sea.bin"), content);
+    const faults = [429, "cut", 503] as const;
+    let segments = 0;
+    const url = await startServer((request, response) => {
+      const fault = request.url === "/file/segment" ? faults[segments++] : undefined;
+      if (fault === "cut") return void request.socket.destroy();
+      if (fault !== undefined) return void response.writeHead(fault, { "retry-after": "0" }).end("{}");
+      void forward(request, response);
+    });
+    const env = { ZEROGRAPH_WALLET_KEY: DEMO_USER.privateKey, ZEROGRAPH_URL: url };
+    const put = await zerograph(["files", "put", "sea.bin", "--json"], env, folder);
+    expect([put.status, put.stderr]).toEqual([0, ""]);
+    const download = await fetch(`${stack().origin}/file?root=${JSON.parse(put.stdout).root}`);
+    expect(Buffer.from(await download.arrayBuffer()).equals(content)).toBe(true);
+    expect(segments).toBeGreaterThan(faults.length);
   });
 
   test("files put submits what it reads of a pipe, whose size is not known before", async () => {

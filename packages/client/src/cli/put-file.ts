@@ -12,7 +12,7 @@ import {
 } from "../operations/graphql.ts";
 import type { Invocation } from "./command.ts";
 import { UnfinishedUpload, UsageError } from "./exit.ts";
-import { send } from "./rest.ts";
+import { sendAgain } from "./rest.ts";
 import { required } from "./settings.ts";
 
 /** The file and its segments are in memory. */
@@ -134,13 +134,13 @@ function reasonOf(cause: unknown): string {
   return `${cause.shortMessage} ${cause.details ?? ""}`.trim();
 }
 
-/** The gateway accepts segments once it has read the block of the submission. */
+/** The gateway accepts segments once it has read the block of the submission, and each of them more than once. */
 async function sendSegments(url: string, { root, segments }: FileTree): Promise<void> {
   for (const { index, data, proof } of segments) {
     const body = { root, index, data: Buffer.from(data).toString("base64"), proof };
     for (const deadlineMs = Date.now() + SEEN_WITHIN_MS; ; await sleep(SEEN_EVERY_MS))
       try {
-        await send(`${url}/file/segment`, { method: "POST", body });
+        await sendAgain(`${url}/file/segment`, { method: "POST", body });
         break;
       } catch (error) {
         const isUnseen = error instanceof OperationRefused && error.status === 404;

@@ -1,5 +1,6 @@
 import { ZerographError } from "../core/errors.ts";
-import { failureOfNetwork, failureOfStatus } from "../core/failures.ts";
+import { type Failure, failureOfNetwork, failureOfStatus } from "../core/failures.ts";
+import { failureOfAttempt, repeat } from "../core/request.ts";
 
 /** A request to the REST API. */
 type RestRequest = {
@@ -14,27 +15,38 @@ type RestRequest = {
 const TIMEOUT_MS = 30_000;
 
 /** Sends a request. Throws `OperationRefused` with the server's code, or `ConnectionLost`. */
-export async function send(
+export async function send(url: string, request: RestRequest = {}): Promise<Response> {
+  const answer = await attempt(url, request, AbortSignal.timeout(request.timeoutMs ?? TIMEOUT_MS));
+  if ("canRetry" in answer) throw answer.error;
+  return answer;
+}
+
+/** Sends a request that may arrive twice: again after failures that pass, up to four times in all. Throws like `send`. */
+export function sendAgain(url: string, request: RestRequest = {}): Promise<Response> {
+  const { timeoutMs = TIMEOUT_MS } = request;
+  return repeat((signal) => attempt(url, request, signal), { canRepeat: true, timeoutMs });
+}
+
+async function attempt(
   url: string,
-  { method = "GET", credential, body, timeoutMs = TIMEOUT_MS, accepts = [] }: RestRequest = {},
-): Promise<Response> {
-  let response: Response;
+  { method = "GET", credential, body, accepts = [] }: RestRequest,
+  signal: AbortSignal,
+): Promise<Response | Failure> {
   try {
-    response = await fetch(url, {
+    const response = await fetch(url, {
       method,
       headers: {
         ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(timeoutMs),
+      signal,
     });
+    if (response.ok || accepts.includes(response.status)) return response;
+    return failureOfStatus(response.status, await response.text(), response.headers.get("retry-after"));
   } catch (reason) {
-    throw failureOfNetwork(reason).error;
+    return failureOfAttempt(reason, signal);
   }
-  if (!response.ok && !accepts.includes(response.status))
-    throw failureOfStatus(response.status, await textOf(response)).error;
-  return response;
 }
 
 /** The text of an answer. Throws `ConnectionLost` if the connection breaks before its end. */
