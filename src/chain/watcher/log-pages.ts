@@ -4,6 +4,7 @@ import type { LogFilter, Rpc } from "../rpc/rpc.client.ts";
 import { isRangeRefused } from "../rpc/rpc-errors.ts";
 import type { ChainBlock, ChainLog } from "./log-handler.ts";
 import type { Mark } from "./log-watcher.store.ts";
+import type { RangeLength } from "./range-length.ts";
 
 /** The logs of a range of blocks, and the blocks of it to store: always the last one. */
 export type LogPage = {
@@ -13,7 +14,13 @@ export type LogPage = {
 };
 
 type LogSelection = Omit<LogFilter, "where">;
-type BlockRange = { readonly after: Mark | undefined; readonly from: bigint; readonly to: bigint };
+type BlockRange = {
+  readonly after: Mark | undefined;
+  readonly from: bigint;
+  readonly to: bigint;
+  /** How long the ranges of this chain may be, as earlier pages have shown. */
+  readonly ranges: RangeLength;
+};
 
 const MAX_CONCURRENT = 16;
 /** A page ends early once its logs are this large: each answer of an endpoint is bounded, but a page needs several. */
@@ -35,12 +42,16 @@ export function readPage(
     head,
     near,
     pageBlocks,
+    ranges,
   }: Omit<BlockRange, "to"> & { readonly head: bigint; readonly near: bigint; readonly pageBlocks: number },
 ): Promise<LogPage | undefined> {
   const firstNear = head - near + 1n;
   const pageEnd = from + BigInt(pageBlocks) - 1n;
   return from < firstNear
-    ? readFarPage(rpc, selection, { after, from, to: pageEnd < firstNear ? pageEnd : firstNear - 1n })
+    ? readFarPage(rpc, selection, {
+        ...{ after, from, ranges },
+        to: pageEnd < firstNear ? pageEnd : firstNear - 1n,
+      })
     : readNearPage(rpc, selection, { after, from, to: pageEnd < head ? pageEnd : head });
 }
 
@@ -51,11 +62,11 @@ export function readPage(
 async function readFarPage(
   rpc: Rpc,
   selection: LogSelection,
-  { after, from, to }: BlockRange,
+  { after, from, to, ranges }: BlockRange,
 ): Promise<LogPage | undefined> {
   const [first, last] = await Promise.all([rpc.block(from), rpc.block(to)]);
   if (!first || !last || !follows(first, after)) return undefined;
-  const { logs, upTo } = await readRange(rpc, selection, from, to);
+  const { logs, upTo } = await readRange(rpc, selection, { from, to, ranges });
   const end = upTo === to ? last : await rpc.block(upTo);
   const reread = await rpc.block(to);
   if (!end || reread?.hash !== last.hash) return undefined;
@@ -70,7 +81,7 @@ async function readFarPage(
 async function readNearPage(
   rpc: Rpc,
   selection: LogSelection,
-  { after, from, to }: BlockRange,
+  { after, from, to }: Omit<BlockRange, "ranges">,
 ): Promise<LogPage | undefined> {
   const blocks: ChainBlock[] = [];
   const logs: ChainLog[] = [];
@@ -116,29 +127,25 @@ async function readBlockLogs(
   throw new AppError("chain_error", "The chain's RPC returned logs of another block.");
 }
 
-/**
- * Halves the range as long as the endpoint refuses it, and doubles it as long as it does not. Ends before `to` once the
- * logs are those of a page.
- */
+/** Reads as long ranges as the endpoint does not refuse. Ends before `to` once the logs are those of a page. */
 async function readRange(
   rpc: Rpc,
   selection: LogSelection,
-  first: bigint,
-  to: bigint,
+  { from: first, to, ranges }: Pick<BlockRange, "from" | "to" | "ranges">,
 ): Promise<{ readonly logs: readonly ChainLog[]; readonly upTo: bigint }> {
   const logs: ChainLog[] = [];
   let from = first;
-  let length = to - first + 1n;
   while (true) {
-    const upTo = from + length > to ? to : from + length - 1n;
+    const length = ranges.of(to - from + 1n);
+    const upTo = from + length - 1n;
     try {
       logs.push(...(await rpc.logs({ ...selection, where: { from, to: upTo } })));
+      ranges.answered(length);
       if (upTo === to || isFull(logs)) return { logs, upTo };
       from = upTo + 1n;
-      length *= 2n;
     } catch (error) {
       if (from === upTo || !isRangeRefused(error)) throw error;
-      length = (upTo - from + 1n) / 2n;
+      ranges.refused(length);
     }
   }
 }

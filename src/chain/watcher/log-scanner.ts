@@ -18,6 +18,7 @@ import {
 } from "./log-watcher.store.ts";
 import { PageLength } from "./page-length.ts";
 import type { PollTimer } from "./poll-timer.ts";
+import { RangeLength } from "./range-length.ts";
 import { behind, halted, type Step } from "./scan-step.ts";
 
 /** Options of a scan: see `LogWatcherOptions`. */
@@ -57,6 +58,7 @@ export class LogScanner {
   readonly #nearBlocks: bigint;
   readonly #keptBlocks: bigint;
   readonly #pageLength: PageLength;
+  readonly #ranges = new RangeLength();
   #head: ChainBlock | undefined;
 
   constructor(options: ScanOptions, timer: PollTimer) {
@@ -101,7 +103,10 @@ export class LogScanner {
     const from = cursor ? cursor.number + 1n : startBlock;
     const place = { head: head.number, headHash: head.hash };
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, ...place };
-    const stretch = { after: cursor, from, head: head.number, near: this.#nearBlocks };
+    const stretch = {
+      ...{ after: cursor, from, head: head.number, near: this.#nearBlocks },
+      ranges: this.#ranges,
+    };
     const reading = this.#pageLength.read(Number(head.number - from) + 1, (pageBlocks) =>
       this.#readPage({ ...stretch, pageBlocks }),
     );

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createRpc } from "../../../src/chain/rpc/rpc.client.ts";
 import { readPage } from "../../../src/chain/watcher/log-pages.ts";
+import { RangeLength } from "../../../src/chain/watcher/range-length.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
 import { lowerHex } from "../../../src/kernel/text/hex.ts";
 import { startChain, VAULT } from "../../support/chain/chain.ts";
@@ -22,6 +23,7 @@ async function logsFrom(url: string, call: Call): Promise<readonly Log[]> {
 test.each([0n, 1_000n])(
   "a page ends before its logs take much memory, %i blocks near the head",
   async (near) => {
+    const ranges = new RangeLength();
     const [chain, account, other] = [await startChain(), newAccount(), newAccount()];
     await chain.deposit(account, 1n);
     const [{ topics } = { topics: [] }] = await logsFrom(chain.url, {
@@ -45,7 +47,7 @@ test.each([0n, 1_000n])(
     const [amounts, sizes]: [bigint[], number[]] = [[], []];
     for (let after: Parameters<typeof readPage>[2]["after"]; after?.number !== head; ) {
       const from = after ? after.number + 1n : 0n;
-      const page = await readPage(rpc, selection, { after, from, head, near, pageBlocks: 1_000 });
+      const page = await readPage(rpc, selection, { after, from, head, near, ranges, pageBlocks: 1_000 });
       if (!page) throw new Error("the chain did not move");
       amounts.push(...page.logs.map(({ data }) => BigInt(data.slice(0, 66))));
       sizes.push(page.logs.reduce((sum, { data }) => sum + data.length, 0));
