@@ -237,7 +237,7 @@ describeDatabases("the filters of a list", (kind) => {
         tokens.filter(matches),
       );
     const keys = await listSealedKeys(database, CHAIN, {}, { first: 100 });
-    for (const filter of [{}, { to: address(1) }, { to: address(1), contract: address(1), tokenId: 3n }])
+    for (const filter of [{}, { to: address(1) }, { to: address(1), contracts: [address(1)], tokenId: 3n }])
       await expectRows(
         Object.keys(filter).join(),
         {

@@ -114,8 +114,8 @@ const LISTS: readonly List[] = [
   {
     name: "sealed keys",
     ...byEvent("sealed-keys"),
-    list: (database, page) => listSealedKeys(database, CHAIN, { to: ACCOUNT }, page),
-    count: (database) => countSealedKeys(database, CHAIN, { to: ACCOUNT }),
+    list: (database, page) => listSealedKeys(database, CHAIN, { to: ACCOUNT, contracts: [ACCOUNT] }, page),
+    count: (database) => countSealedKeys(database, CHAIN, { to: ACCOUNT, contracts: [ACCOUNT] }),
   },
   {
     name: "fills",

@@ -41,7 +41,7 @@ export function openAgents(
     follow(agentWatcherName(contract), new AgentLogService({ chainId, contract }), contract.startBlock);
   return {
     agentTokens: new AgentTokensService({ queries: database, client, chainId, contracts, clock }),
-    sealedKeys: new SealedKeysService({ queries: database, events, chainId }),
+    sealedKeys: new SealedKeysService({ queries: database, events, chainId, contracts }),
     agentTransactions: new AgentTransactionsService({ client, transactions, contracts }),
     agentContracts: new AgentContractsService({ client, transactions, contracts }),
   };

@@ -159,7 +159,8 @@ describeDatabases("agent tokens", (kind) => {
     });
     await caughtUp();
     const events = new EventsService(database, new MemoryBus(), TEST_CURSORS);
-    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602 });
+    const contracts = [{ address: CONTRACT, generation: "agent-nft", startBlock: undefined }] as const;
+    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602, contracts });
     const { rows } = await keys.list({ to: ben.address }, ALL);
     expect(rows).toMatchObject([
       {
@@ -550,6 +551,13 @@ describe("the successor's logs", () => {
       2,
       { rows: 2, isExact: true },
     ]);
+    const events = new EventsService(database, new MemoryBus(), TEST_CURSORS);
+    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602, contracts });
+    expect((await tokens.events({ contract, tokenId: 8n }, ALL)).rows.map(({ kind }) => kind)).toEqual([
+      "key_sealed",
+      "data_set",
+      "minted",
+    ]);
     // Nothing follows the contract any more, so that what is stored may be outdated.
     const other = { ...contracts[0], address: lowerHex(randomHex(20)) } as const;
     for (const configured of [[], [other]]) {
@@ -559,12 +567,18 @@ describe("the successor's logs", () => {
       expect((await without.list({}, ALL)).rows).toEqual([]);
       expect(await without.count({ contract })).toEqual({ rows: 0, isExact: true });
       expect(await without.delegationsOf([ann])).toEqual([[]]);
+      expect((await without.events({ contract, tokenId: 8n }, ALL)).rows).toEqual([]);
+      const inbox = new SealedKeysService({
+        queries: database,
+        events,
+        chainId: 16_602,
+        contracts: configured,
+      });
+      for (const filter of [{ to: ann }, { contract }]) {
+        expect((await inbox.list(filter, ALL)).rows).toEqual([]);
+        expect(await inbox.count(filter)).toEqual({ rows: 0, isExact: true });
+      }
     }
-    const keys = new SealedKeysService({
-      queries: database,
-      events: new EventsService(database, new MemoryBus(), TEST_CURSORS),
-      chainId: 16_602,
-    });
     const { rows } = await keys.list({ contract }, ALL);
     expect(rows.map(({ to, cause, keys: [only] }) => [to, cause, only?.key, only?.dataHash])).toEqual([
       [ann, "clone", "0x04", anew.dataHash],
@@ -597,7 +611,8 @@ describe("the successor's logs", () => {
     const [seven] = await new AgentTokensService(needs).byKeys([{ contract, tokenId: 7n }]);
     expect(seven).toMatchObject({ owner: ben, movedWithoutKey: true });
     const events = new EventsService(database, new MemoryBus(), TEST_CURSORS);
-    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602 });
+    const { contracts } = needs;
+    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602, contracts });
     expect((await keys.list({ contract }, ALL)).rows).toMatchObject([{ to: ann, cause: "mint" }]);
   });
 

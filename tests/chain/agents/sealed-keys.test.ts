@@ -4,6 +4,7 @@ import { SealedKeysService } from "../../../src/chain/agents/sealed-keys/sealed-
 import { MemoryBus } from "../../../src/events/bus.memory.ts";
 import { EventsService } from "../../../src/events/events.service.ts";
 import type { DomainEvent } from "../../../src/events/topics.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
 import {
   type AgentChain,
   agentNft,
@@ -51,7 +52,8 @@ describeDatabases("a receiver of sealed keys", (kind) => {
     const bus = new MemoryBus();
     const relay = startRelay(database, bus);
     const events = new EventsService(database, bus, TEST_CURSORS);
-    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602 });
+    const contracts = [{ address: agentNft(), generation: "agent-nft", startBlock: undefined }] as const;
+    const keys = new SealedKeysService({ queries: database, events, chainId: 16_602, contracts });
     const { watcher, caughtUp } = watchAgents(database, { url: proxy.url, committed: () => relay.nudge() });
     watcher.start();
     const [owner, receiver, other] = [await chain.funded(), await chain.funded(), await chain.funded()];
@@ -127,8 +129,9 @@ describeDatabases("a receiver of sealed keys", (kind) => {
     const bus = new MemoryBus();
     const relay = startRelay(database, bus);
     const events = new EventsService(database, bus, TEST_CURSORS);
-    const service = new SealedKeysService({ queries: database, events, chainId: 16_602 });
     const [contract, from, to] = ["0xa1", "0xf1", "0x71"].map((start) => start.padEnd(42, "0"));
+    const contracts = [{ address: contract as Hex, generation: "agent-nft", startBlock: undefined }] as const;
+    const service = new SealedKeysService({ queries: database, events, chainId: 16_602, contracts });
     const [block, transaction, dataHash] = ["0xb1", "0xc1", "0xd1"].map((start) => start.padEnd(66, "0"));
     const keys = [
       { dataHash, key: "0x0102", sizeBytes: 2, truncated: false },

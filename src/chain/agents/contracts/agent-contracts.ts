@@ -31,3 +31,11 @@ export function parseAgentContract(text: string): AgentContract | undefined {
 export function agentWatcherName({ address }: Pick<AgentContract, "address">): string {
   return `agent:${address}`;
 }
+
+/** The addresses of the configured contracts; with `wanted` only that one, if it is configured. */
+export function configuredOf(contracts: readonly AgentContract[], wanted?: Hex): readonly Hex[] {
+  const address = wanted && lowerHex(wanted);
+  return contracts
+    .map((contract) => contract.address)
+    .filter((known) => address === undefined || known === address);
+}

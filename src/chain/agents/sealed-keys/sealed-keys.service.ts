@@ -5,18 +5,34 @@ import type { EventsService } from "../../../events/events.service.ts";
 import { filterStream } from "../../../events/filtered-stream.ts";
 import { type Page, type PageRequest, toPage } from "../../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
+import { type AgentContract, configuredOf } from "../contracts/agent-contracts.ts";
 import { tokenSubject } from "../log/agent-log.service.ts";
 import type { SealedKey } from "./sealed-key.ts";
 import {
   countSealedKeys,
   findSealedKeys,
   listSealedKeys,
-  type SealedKeyFilter,
+  type SealedKeyFilter as StoredKeyFilter,
 } from "./sealed-keys.store.ts";
 
-type Dependencies = { readonly queries: Queries; readonly events: EventsService; readonly chainId: number };
+/** Selects sealed keys of a receiver, a contract or a token. */
+export type SealedKeyFilter = {
+  readonly to?: Hex | undefined;
+  readonly contract?: Hex | undefined;
+  readonly tokenId?: bigint | undefined;
+};
 
-/** Keys sealed for receivers of agent tokens: an inbox, and its events. The data is public, as on the chain. */
+type Dependencies = {
+  readonly queries: Queries;
+  readonly events: EventsService;
+  readonly chainId: number;
+  readonly contracts: readonly AgentContract[];
+};
+
+/**
+ * Keys sealed for receivers of agent tokens: an inbox, and its events. The data is public, as on the chain. Of a contract
+ * that is no longer configured, keys may be stored that a reorg has reverted since: they are not listed.
+ */
 export class SealedKeysService {
   readonly #dependencies: Dependencies;
 
@@ -27,12 +43,12 @@ export class SealedKeysService {
   /** Sealed keys that are not reverted, newest first: of a receiver, a contract or a token. */
   async list(filter: SealedKeyFilter, page: PageRequest): Promise<Page<SealedKey>> {
     const { queries, chainId } = this.#dependencies;
-    return toPage(await listSealedKeys(queries, chainId, lower(filter), page), page);
+    return toPage(await listSealedKeys(queries, chainId, this.#select(filter), page), page);
   }
 
   /** How many sealed keys that are not reverted match a filter. */
   count(filter: SealedKeyFilter): Promise<RowCount> {
-    return countSealedKeys(this.#dependencies.queries, this.#dependencies.chainId, lower(filter));
+    return countSealedKeys(this.#dependencies.queries, this.#dependencies.chainId, this.#select(filter));
   }
 
   /** The sealed key of each id, in input order, including keys that a reorg reverted in the last day. */
@@ -77,8 +93,12 @@ export class SealedKeysService {
         (tokenId === undefined || data.tokenId === tokenId.toString()),
     );
   }
-}
 
-function lower({ to, contract, tokenId }: SealedKeyFilter): SealedKeyFilter {
-  return { to: to && lowerHex(to), contract: contract && lowerHex(contract), tokenId };
+  #select({ to, contract, tokenId }: SealedKeyFilter): StoredKeyFilter {
+    return {
+      contracts: configuredOf(this.#dependencies.contracts, contract),
+      to: to && lowerHex(to),
+      tokenId,
+    };
+  }
 }

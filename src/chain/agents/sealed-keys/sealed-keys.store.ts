@@ -7,6 +7,7 @@ import type { Hex } from "../../../kernel/text/hex.ts";
 import {
   type ContractKey,
   IN_CHAIN_ORDER,
+  ofContracts,
   PLACED,
   type PlacedRow,
   pageKey,
@@ -16,10 +17,11 @@ import {
 } from "../tokens/token-rows.ts";
 import { type NewSealedKey, SEALED_KEYS, type SealedKey } from "./sealed-key.ts";
 
-/** Selects sealed keys of a receiver, a contract or a token. Reverted keys are never selected. */
+/** Selects sealed keys of contracts, a receiver or a token. Reverted keys are never selected. */
 export type SealedKeyFilter = {
+  /** Keys of these contracts; undefined for all. */
+  readonly contracts?: readonly Hex[] | undefined;
   readonly to?: Hex | undefined;
-  readonly contract?: Hex | undefined;
   readonly tokenId?: bigint | undefined;
 };
 
@@ -76,8 +78,8 @@ export function countSealedKeys(
 function conditionsOf(where: Parameters, filter: SealedKeyFilter): string {
   return [
     "t.chain_id = $1::bigint and t.removed_at is null",
+    ...(filter.contracts ? [ofContracts(where, filter.contracts)] : []),
     ...where.when(filter.to, (parameter) => `t.receiver = ${parameter}`),
-    ...where.when(filter.contract, (parameter) => `t.contract = ${parameter}`),
     ...where.when(filter.tokenId?.toString(), (parameter) => `t.token_id = ${parameter}::numeric`),
   ].join(" and ");
 }

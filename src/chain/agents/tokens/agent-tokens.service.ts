@@ -6,7 +6,7 @@ import { type Page, type PageRequest, toPage } from "../../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
 import { agentNftAbi } from "../../abi/agent-nft.ts";
 import { contractError } from "../../rpc/contract-error.ts";
-import type { AgentContract } from "../contracts/agent-contracts.ts";
+import { type AgentContract, configuredOf } from "../contracts/agent-contracts.ts";
 import type { AgentGeneration } from "../log/agent-event.ts";
 import {
   type Authorization,
@@ -140,10 +140,17 @@ export class AgentTokensService {
     );
   }
 
-  /** Everything that happened to a token, last indexed first, including what a reorg reverted in the last day. */
+  /**
+   * Everything that happened to a token, last indexed first, including what a reorg reverted in the last day. Nothing for
+   * a token of a contract that is not configured.
+   */
   async events(key: TokenKey, page: PageRequest): Promise<Page<TokenEvent>> {
     const { queries, chainId } = this.#dependencies;
-    return toPage(await listTokenEvents(queries, chainId, lower(key), page), page);
+    const rows = await listTokenEvents(queries, chainId, lower(key), page);
+    return toPage(
+      rows.filter(({ contract }) => this.#contracts.has(contract)),
+      page,
+    );
   }
 
   /**
@@ -184,10 +191,8 @@ export class AgentTokensService {
   }
 
   #select({ contract, owner, creator }: TokenFilter): StoredTokenFilter {
-    const configured = [...this.#contracts.keys()];
-    const wanted = contract && lowerHex(contract);
     return {
-      contracts: wanted === undefined ? configured : configured.filter((known) => known === wanted),
+      contracts: configuredOf(this.#dependencies.contracts, contract),
       owner: owner && lowerHex(owner),
       creator: creator && lowerHex(creator),
     };

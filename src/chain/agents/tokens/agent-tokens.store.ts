@@ -6,6 +6,7 @@ import type { Hex } from "../../../kernel/text/hex.ts";
 import type { IntelligentData } from "../log/agent-event.ts";
 import {
   IN_CHAIN_ORDER,
+  ofContracts,
   orNull,
   PLACED,
   type Placed,
@@ -79,7 +80,7 @@ export function countTokens(queries: Queries, chainId: number, filter: TokenFilt
 function conditionsOf(where: Parameters, filter: TokenFilter): string {
   return [
     `t.chain_id = $1::bigint and t.ended_block is null and t.receiver <> '${ZERO_ADDRESS}'`,
-    ...(filter.contracts ? [oneOf(where, filter.contracts)] : []),
+    ...(filter.contracts ? [ofContracts(where, filter.contracts)] : []),
     ...where.when(filter.owner, (parameter) => `t.receiver = ${parameter}`),
     ...where.when(
       filter.creator,
@@ -88,12 +89,6 @@ function conditionsOf(where: Parameters, filter: TokenFilter): string {
         where n.chain_id = $1::bigint and n.creator = ${parameter} and n.ended_block is null)`,
     ),
   ].join(" and ");
-}
-
-/** Each contract is a parameter of its own, so that the planner can estimate how many rows they select. */
-function oneOf(where: Parameters, contracts: readonly Hex[]): string {
-  const parameters = contracts.map((contract) => where.add(contract));
-  return parameters.length > 0 ? `t.contract in (${parameters.join(", ")})` : "false";
 }
 
 /** The users who may use these tokens now, by token. */

@@ -1,3 +1,4 @@
+import type { Parameters } from "../../../db/parameters.ts";
 import {
   encodeChainCursor,
   listOf,
@@ -70,6 +71,15 @@ export function toJson(keys: readonly TokenKey[]): string {
 /** In events the zero address means no account. */
 export function orNull(address: Hex): Hex | null {
   return address === ZERO_ADDRESS ? null : address;
+}
+
+/**
+ * Selects the rows of these contracts. Each is a parameter of its own, so that the planner can estimate how many rows they
+ * select.
+ */
+export function ofContracts(where: Parameters, contracts: readonly Hex[]): string {
+  const parameters = contracts.map((contract) => where.add(contract));
+  return parameters.length > 0 ? `t.contract in (${parameters.join(", ")})` : "false";
 }
 
 /** The exclusive bound of a page as block and log index, and the number of rows to read. */
