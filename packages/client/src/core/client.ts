@@ -7,6 +7,7 @@ import { ResumingSubscription } from "./resuming-subscription.ts";
 import type { SubscribeOptions, Subscription } from "./subscribe-options.ts";
 import { Observed, type SubscriptionState } from "./subscription-state.ts";
 import type { OpenTransport, TransportOptions } from "./transport.ts";
+import { toVariables } from "./variables.ts";
 
 /**
  * An `sk-` key, an `mk-` key or a session token; or a function that returns the present one. What the function throws
@@ -84,7 +85,7 @@ export function createClientWith(openTransport: OpenTransport, options: ClientOp
     canRepeat: boolean,
     more: RequestOptions = {},
   ) => {
-    const operation = { query: textOf(document), variables: { ...(variables as object) } };
+    const operation = { query: textOf(document), variables: toVariables(variables) };
     return sendRequest(to, operation, { ...more, canRepeat });
   };
   const readCursor = async (signal: AbortSignal) => {
@@ -113,7 +114,7 @@ export function createClientWith(openTransport: OpenTransport, options: ClientOp
       variables: unknown,
       more: SubscribeOptions = {},
     ) {
-      const operation = { query: textOf(document), variables: { ...(variables as object) } };
+      const operation = { query: textOf(document), variables: toVariables(variables) };
       const settings = { ...options.subscriptions, ...more };
       const subscription = new ResumingSubscription<Result>({ transport, readCursor }, operation, settings);
       if (subscription.state === "ended") return subscription;

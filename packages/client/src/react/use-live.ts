@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "reac
 import type { Client, WithoutAfter } from "../core/client.ts";
 import { type TypedDocument, textOf } from "../core/document.ts";
 import type { LiveEvent } from "../core/live-event.ts";
+import { toVariables } from "../core/variables.ts";
 import { type LiveSnapshot, LiveStore } from "./live-store.ts";
 import { useClient } from "./provider.tsx";
 
@@ -36,7 +37,7 @@ export function useLive<Result, Variables>(
 ): Live<Result> {
   const provided = useClient(options.client);
   const query = useMemo(() => (document === null ? null : textOf(document)), [document]);
-  const key = JSON.stringify([query, variables]);
+  const key = JSON.stringify([query, variables && toVariables(variables)]);
   const onEvent = useRef(options.onEvent);
   useEffect(() => {
     onEvent.current = options.onEvent;
