@@ -44,8 +44,21 @@ export class SharedTurns {
   }
 }
 
-/** The turns in which subscribers receive events and connections end, of the whole process. */
+/** The turns in which subscribers receive events, requests go on and connections end, of the whole process. */
 export const sharedTurns = new SharedTurns();
+
+/**
+ * The result of work that ends for many callers at once, such as a request to a server that hung: each goes on in a turn of
+ * the event loop that has time for it.
+ */
+export async function resumeInTurn<Result>(work: Promise<Result>, turns = sharedTurns): Promise<Result> {
+  try {
+    return await work;
+  } finally {
+    const turn = turns.next();
+    if (turn) await turn;
+  }
+}
 
 /** Calls `run` now if this turn of the event loop has time for it, else in a later one. */
 export function runInTurn(run: () => void, turns = sharedTurns): void {

@@ -1,4 +1,5 @@
 import type { BlockList } from "node:net";
+import { resumeInTurn } from "../../kernel/async/shared-turns.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { AuthenticateService } from "./authenticate.service.ts";
 import { ANONYMOUS, type Principal } from "./principal.ts";
@@ -59,7 +60,10 @@ export class RequestAuthenticator {
     const { authorization, isAdmitted = false } = request;
     if (authorization === undefined) return ANONYMOUS;
     try {
-      return await this.#dependencies.authenticator.authenticate(authorization, { isAdmitted });
+      // Thousands of requests may wait for one statement, or for a database that is back.
+      return await resumeInTurn(
+        this.#dependencies.authenticator.authenticate(authorization, { isAdmitted }),
+      );
     } catch (error) {
       if (error instanceof AppError && error.status === 401) await this.#countFailure(request.hop, onQuota);
       throw error;
@@ -80,13 +84,15 @@ export class RequestAuthenticator {
     const isAnonymous = principal.kind === "anonymous";
     const limit = isAnonymous ? perAddress : perKey;
     if (!limit || requests <= 0) return;
-    enforce(await limit.take(isAnonymous ? this.#networkOf(hop) : subjectOf(principal), requests), onQuota);
+    const subject = isAnonymous ? this.#networkOf(hop) : subjectOf(principal);
+    // Where Redis hangs, all requests that wait for it go on at the same moment.
+    enforce(await resumeInTurn(limit.take(subject, requests)), onQuota);
   }
 
   async #countFailure(hop: Hop, onQuota: (quota: Quota) => void): Promise<void> {
     const { failures } = this.#dependencies.limits;
     if (!failures) return;
-    const quota = await failures.take(this.#networkOf(hop));
+    const quota = await resumeInTurn(failures.take(this.#networkOf(hop)));
     if (quota.isOver) enforce(quota, onQuota);
   }
 
