@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import mercurius from "mercurius";
 import type { WebSocket } from "ws";
 import type { App } from "../src/app.ts";
+import { nextTurn } from "../src/kernel/async/next-turn.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS } from "../src/keys/auth/principal.ts";
 import { type Hop, hopOf } from "../src/keys/auth/source-address.ts";
@@ -35,6 +36,8 @@ const FINAL_EVENTS_MS = 1_000;
 const HTTP_KEEP_ALIVE_MS = 65_000;
 /** Responses in progress have this long to finish when the process stops. */
 const DRAIN_MS = 30_000;
+/** Sockets that are ended in one turn of the event loop. */
+const ENDED_PER_TURN = 8;
 
 /**
  * Hosts one subgraph as a process of its own with Mercurius: GraphQL over HTTP and graphql-transport-ws at
@@ -145,15 +148,23 @@ function drainOnClose(server: FastifyInstance): void {
   });
   server.addHook("preClose", async () => {
     isClosing = true;
-    // Gateways resume subscriptions from their cursor, on whichever process listens next.
-    for (const socket of upgraded) socket.destroySoon();
     const cutOff = () => {
       server.server.closeAllConnections();
       // `closeAllConnections` skips upgraded sockets, such as one whose peer does not read.
-      for (const socket of upgraded) socket.destroy();
+      void inTurns([...upgraded], (socket) => socket.destroy());
     };
     setTimeout(cutOff, DRAIN_MS).unref();
+    // Gateways resume subscriptions from their cursor, on whichever process listens next.
+    await inTurns([...upgraded], (socket) => socket.destroySoon());
   });
+}
+
+/** The subscriptions of a socket end when it is closed, after the turn in which it is ended. */
+async function inTurns(sockets: readonly Socket[], end: (socket: Socket) => void): Promise<void> {
+  for (const [n, socket] of sockets.entries()) {
+    end(socket);
+    if (n % ENDED_PER_TURN === 0) await nextTurn();
+  }
 }
 
 type Connection = {

@@ -1,8 +1,12 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/** A client: its credential, and the subscriptions of its one socket. */
-export type CrowdMember = { readonly authorization: string; readonly queries: readonly string[] };
+/** A client: its credential and other connection parameters, and the subscriptions of its one socket. */
+export type CrowdMember = {
+  readonly authorization: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly queries: readonly string[];
+};
 
 /** What all clients together have received, and how the sockets were closed. */
 export type CrowdCounts = { next: number; complete: number; closed: number; readonly reasons: string[] };

@@ -6,7 +6,7 @@ import type { CrowdCounts, CrowdMember } from "./socket-crowd.ts";
 const { url, members } = workerData as { readonly url: string; readonly members: readonly CrowdMember[] };
 
 const counts: CrowdCounts = { next: 0, complete: 0, closed: 0, reasons: [] };
-const sockets = members.map(({ authorization, queries }) => {
+const sockets = members.map(({ authorization, parameters, queries }) => {
   const socket = new WebSocket(url, "graphql-transport-ws");
   socket.on("error", () => {});
   socket.on("close", (code, reason) => {
@@ -14,7 +14,7 @@ const sockets = members.map(({ authorization, queries }) => {
     counts.reasons.push(`${code} ${reason}`);
   });
   socket.on("open", () =>
-    socket.send(JSON.stringify({ type: "connection_init", payload: { authorization } })),
+    socket.send(JSON.stringify({ type: "connection_init", payload: { ...parameters, authorization } })),
   );
   socket.on("message", (data) => {
     const { type } = JSON.parse(String(data)) as { readonly type: string };
