@@ -1,7 +1,7 @@
 // @module-tag large
 import { afterEach, expect, test } from "vitest";
-import { createSubgraphServer } from "../../subgraphs/serve.ts";
 import { modules } from "../../subgraphs/modules.ts";
+import { createSubgraphServer } from "../../subgraphs/serve.ts";
 import { ROUTER_HEADER } from "../../subgraphs/shared/caller.ts";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { openCrowd } from "../support/attack/socket-crowd.ts";

@@ -61,9 +61,7 @@ export class RequestAuthenticator {
     if (authorization === undefined) return ANONYMOUS;
     try {
       // Thousands of requests may wait for one statement, or for a database that is back.
-      return await resumeInTurn(
-        this.#dependencies.authenticator.authenticate(authorization, { isAdmitted }),
-      );
+      return await resumeInTurn(this.#dependencies.authenticator.authenticate(authorization, { isAdmitted }));
     } catch (error) {
       if (error instanceof AppError && error.status === 401) await this.#countFailure(request.hop, onQuota);
       throw error;
