@@ -76,7 +76,12 @@ export function redisAddress(
 
 /** Its hosts, for errors; without credentials. */
 export function nameOfRedis({ nodes, master }: RedisAddress): string {
-  return `${nodes.map(({ host, port }) => `${host}:${port}`)}${master && `/${master}`}`;
+  return `${nodes.map(nodeName)}${master && `/${master}`}`;
+}
+
+/** As a URL has it: an IPv6 address is in brackets. */
+function nodeName({ host, port }: Node): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function nodeOf(text: string, defaultPort: number): Node {

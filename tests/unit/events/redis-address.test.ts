@@ -24,6 +24,7 @@ test("one server, sentinels and a cluster, with credentials and TLS", () => {
   const cluster = parseRedisUrl("rediss+cluster://:secret@a,b:1");
   expect(cluster).toMatchObject({ kind: "cluster", isEncrypted: true, password: "secret" });
   expect(nameOfRedis(cluster)).toBe("a:6379,b:1");
+  expect(nameOfRedis(parseRedisUrl("redis+sentinel://[::1],b/m"))).toBe("[::1]:26379,b:26379/m");
 });
 
 test.each([
