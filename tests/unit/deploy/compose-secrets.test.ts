@@ -21,9 +21,9 @@ beforeEach(() => {
 });
 
 /** Runs the service `secrets` on the volume, as each `docker compose up` does; only root may change owners. */
-async function up(): Promise<void> {
+async function up(routerKey = KEY): Promise<void> {
   const script = services.secrets.command[0].replaceAll("$$", "$").replaceAll("/secrets", volume);
-  const env = { ...process.env, ROUTER_PRIVATE_KEY: KEY };
+  const env = { ...process.env, ROUTER_PRIVATE_KEY: routerKey };
   await promisify(execFile)("bash", ["-euc", `chown() { :; }\n${script}`], { env });
 }
 
@@ -108,4 +108,23 @@ test("a removed postgres-password is not replaced by one that PostgreSQL does no
     stderr: expect.stringContaining("postgres-password is missing"),
   });
   expect(existsSync(join(volume, "postgres-password"))).toBe(false);
+});
+
+test("commands after the first start need no key of the router: the volume keeps it until another is given", async () => {
+  // Compose refuses every command, such as `restart`, without a variable that it requires.
+  expect(readFileSync("docs/deploy/compose.yaml", "utf8")).not.toMatch(/\$\{\w+:?\?/);
+  await expect(up("")).rejects.toMatchObject({
+    stderr: expect.stringContaining("ROUTER_PRIVATE_KEY is not set"),
+  });
+  await up();
+  await up("");
+  expect(config()).toMatchObject({ ROUTER_PRIVATE_KEY: KEY });
+  const other = `0x${"2".repeat(64)}`;
+  await up(other);
+  expect(config()).toMatchObject({ ROUTER_PRIVATE_KEY: other });
+});
+
+test("every documented command of Compose names the file, which is not in the root of the repository", () => {
+  const text = readFileSync("docs/operations.md", "utf8");
+  expect(text.match(/docker compose (?!-f docs\/deploy\/compose\.yaml )[^`]*/g) ?? []).toEqual([]);
 });
