@@ -9,6 +9,10 @@ export type InjectedWallet = {
   readonly refused: Set<string>;
   /** Its own answers to methods, in place of the chain's. */
   readonly answers: Map<string, unknown>;
+  /** The account that its user has selected. */
+  account: Hex;
+  /** What is awaited before a method is answered, such as its user, by method. */
+  readonly held: Map<string, Promise<unknown>>;
   chainId: string;
   /** Whether it needs `wallet_addEthereumChain` before it can switch. */
   knowsChain: boolean;
@@ -31,12 +35,14 @@ export async function injectWallet(
     requests: [],
     refused: new Set(),
     answers: new Map(),
+    account,
+    held: new Map(),
     chainId: "0x40da",
     knowsChain: true,
     stays: false,
   };
   const binding = `request${name.replaceAll(" ", "")}`;
-  await page.exposeFunction(binding, (request: Request) => answer(wallet, account, rpcUrl, request));
+  await page.exposeFunction(binding, (request: Request) => answer(wallet, rpcUrl, request));
   await page.addInitScript(`{
     const info = { uuid: ${JSON.stringify(name)}, name: ${JSON.stringify(name)}, rdns: "test.wallet",
       icon: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 1 1'><rect width='1' height='1' fill='teal'/></svg>" };
@@ -55,16 +61,17 @@ export async function injectWallet(
 
 async function answer(
   wallet: InjectedWallet,
-  account: Hex,
   rpcUrl: string,
   { method, params = [] }: Request,
 ): Promise<Answer> {
   wallet.requests.push(method);
+  await wallet.held.get(method);
   if (wallet.refused.has(method)) return { error: { code: 4001, message: "User rejected the request." } };
   if (wallet.answers.has(method)) return { result: wallet.answers.get(method) };
   switch (method) {
+    case "eth_accounts":
     case "eth_requestAccounts":
-      return { result: [account] };
+      return { result: [wallet.account] };
     case "eth_chainId":
       return { result: wallet.chainId };
     case "wallet_switchEthereumChain": {

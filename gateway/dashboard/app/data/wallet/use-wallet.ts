@@ -36,12 +36,37 @@ export function useWallet(): Wallet | null | undefined {
   return development === undefined ? undefined : (development ?? wallets[0] ?? null);
 }
 
+/** So long a wallet may take to say which accounts it has shown to this page. */
+const HAS_MS = 2_000;
+
 /**
- * The wallet to send with: the development network's if there is one, otherwise the browser's first. Throws if the
- * gateway cannot be reached.
+ * The wallet to send with: the development network's if there is one, otherwise the one of the browser that has the
+ * account, otherwise the browser's first. Throws if the gateway cannot be reached.
  */
-export async function findWallet(networkId: string): Promise<Wallet | null> {
-  return (await findDevelopmentWallet(networkId)) ?? browserWallets()[0] ?? null;
+export async function findWallet(
+  networkId: string,
+  address: string | null | undefined,
+): Promise<Wallet | null> {
+  const development = await findDevelopmentWallet(networkId);
+  if (development) return development;
+  const wallets = browserWallets();
+  const found = address && wallets.length > 1 ? await walletOf(address, wallets) : undefined;
+  return found ?? wallets[0] ?? null;
+}
+
+/** The first wallet to say that it has the account; undefined if none does soon. */
+async function walletOf(address: string, wallets: readonly Wallet[]): Promise<Wallet | undefined> {
+  const late = new AbortController();
+  const has = async (wallet: Wallet) => {
+    if (await wallet.has(address)) return wallet;
+    throw new Error(`${wallet.name} has another account.`);
+  };
+  const isLate = new Promise<undefined>((resolve) => {
+    const timer = setTimeout(resolve, HAS_MS);
+    late.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  });
+  const found = Promise.any(wallets.map(has)).catch(() => undefined);
+  return Promise.race([found, isLate]).finally(() => late.abort());
 }
 
 let found: Promise<DevelopmentWallet | undefined> | undefined;

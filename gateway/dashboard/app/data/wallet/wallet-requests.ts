@@ -24,19 +24,41 @@ export async function sendThrough(
   { to, data, value, chain, from: wanted }: WalletTransaction,
 ): Promise<string> {
   try {
-    const accounts = await provider.request({ method: "eth_requestAccounts" });
-    const from = wanted
-      ? accounts.find((account) => account.toLowerCase() === wanted.toLowerCase())
-      : accounts[0];
-    if (!from)
-      throw new Error(wanted ? `Select the account ${wanted} in ${name}.` : `${name} returned no account.`);
-    await switchToChain(provider, name, chain);
+    const from = await connect(provider, name, { chain, from: wanted });
     await requireContract(provider, name, to);
     const transaction = { from, to, data, value: `0x${BigInt(value).toString(16)}` };
     return await provider.request({ method: "eth_sendTransaction", params: [transaction as never] });
   } catch (error) {
     throw readable(error, name);
   }
+}
+
+/**
+ * How many transactions an account has sent on our chain, those included that are in no block yet; undefined if the wallet
+ * does not say. Throws, as `sendThrough`, what keeps the wallet from sending.
+ */
+export async function countSent(
+  provider: EIP1193Provider,
+  name: string,
+  sender: { readonly chain: WalletChain; readonly from: string },
+): Promise<number | undefined> {
+  let from: `0x${string}`;
+  try {
+    from = await connect(provider, name, sender);
+  } catch (error) {
+    throw readable(error, name);
+  }
+  const params = [from, "pending"] as const;
+  return provider.request({ method: "eth_getTransactionCount", params: params as never }).then(
+    (count: unknown) => (Number.isSafeInteger(Number(count)) ? Number(count) : undefined),
+    () => undefined,
+  );
+}
+
+/** Whether a wallet has shown an account to this page. Asks its user nothing. */
+export async function hasAccount(provider: EIP1193Provider, address: string): Promise<boolean> {
+  const accounts = await provider.request({ method: "eth_accounts" });
+  return findAccount(accounts, address) !== undefined;
 }
 
 /** Resolves when a transaction is in a block; throws if it was reverted. Asks until `signal` aborts. */
@@ -58,6 +80,24 @@ export async function untilMined(
     }
     await pause(0, signal);
   }
+}
+
+/** Brings the wallet to our chain, and returns its account to send from: the wanted one, otherwise its first. */
+async function connect(
+  provider: EIP1193Provider,
+  name: string,
+  { chain, from: wanted }: { readonly chain: WalletChain; readonly from?: string | undefined },
+): Promise<`0x${string}`> {
+  const accounts = await provider.request({ method: "eth_requestAccounts" });
+  const from = wanted ? findAccount(accounts, wanted) : accounts[0];
+  if (!from)
+    throw new Error(wanted ? `Select the account ${wanted} in ${name}.` : `${name} returned no account.`);
+  await switchToChain(provider, name, chain);
+  return from;
+}
+
+function findAccount(accounts: readonly `0x${string}`[], wanted: string): `0x${string}` | undefined {
+  return accounts.find((account) => account.toLowerCase() === wanted.toLowerCase());
 }
 
 function isReverted({ status }: { readonly status?: unknown }): boolean {

@@ -1,6 +1,13 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { createStore, type EIP6963ProviderDetail } from "mipd";
-import { sendThrough, untilMined, type WalletTransaction } from "./wallet-requests.ts";
+import {
+  countSent,
+  hasAccount,
+  sendThrough,
+  untilMined,
+  type WalletChain,
+  type WalletTransaction,
+} from "./wallet-requests.ts";
 
 /** A wallet that signs for an address: of this browser, or of the development network. */
 export type Wallet = {
@@ -16,6 +23,13 @@ export type Wallet = {
    * does not have that account.
    */
   send(transaction: WalletTransaction): Promise<string>;
+  /** Whether it has shown an account to this page. Asks its user nothing. */
+  has(address: string): Promise<boolean>;
+  /**
+   * How many transactions an account has sent on a chain, those in no block included; undefined if it does not say.
+   * Throws, as `send`, what keeps it from sending.
+   */
+  sentCount(address: string, chain: WalletChain): Promise<number | undefined>;
   /** Resolves when a sent transaction is in a block. Throws if it was reverted, and when `signal` aborts. */
   mined(hash: string, signal: AbortSignal): Promise<void>;
 };
@@ -75,6 +89,8 @@ export async function developmentWallet(): Promise<DevelopmentWallet | undefined
     address: async () => address,
     sign: async (text) => (await post<{ signature: string }>("sign", { text })).signature,
     send: async ({ to, data, value }) => (await post<{ hash: string }>("send", { to, data, value })).hash,
+    has: async (other) => other.toLowerCase() === address.toLowerCase(),
+    sentCount: async () => undefined,
     // It sends until the transaction is mined.
     mined: async () => {},
   };
@@ -107,6 +123,8 @@ function toWallet({ info, provider }: EIP6963ProviderDetail): Wallet {
     sign: (text, address) =>
       provider.request({ method: "personal_sign", params: [toHex(text), address as `0x${string}`] }),
     send: (transaction) => sendThrough(provider, info.name, transaction),
+    has: (address) => hasAccount(provider, address),
+    sentCount: (from, chain) => countSent(provider, info.name, { from, chain }),
     mined: (hash, signal) => untilMined(provider, hash, signal),
   };
 }

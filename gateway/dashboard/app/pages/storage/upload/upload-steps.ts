@@ -4,7 +4,7 @@ import type { WalletChain } from "../../../data/wallet/wallet-requests.ts";
 import { FileWorker } from "../file-worker.ts";
 import type { FileReport, HashedFile } from "../worker/messages.ts";
 import { alone } from "./alone.ts";
-import { forgetPaid, isJustPaid, notePaid } from "./payments.ts";
+import { forgetPaid, isJustPaid, isSentSince, notePaid, notePaying } from "./payments.ts";
 import { forgetUnfinished, rememberStored, rememberUnfinished, storedSegments } from "./unfinished.ts";
 
 const PREPARE = graphql(`
@@ -33,10 +33,11 @@ export type UploadSteps = {
  */
 export async function uploadFile(
   file: File,
-  { wallet, address, chain }: Payer,
+  payer: Payer,
   steps: UploadSteps,
   signal: AbortSignal,
 ): Promise<HashedFile> {
+  const { address } = payer;
   const worker = new FileWorker(signal);
   try {
     const hashed = await worker.hash(file, steps.onReport);
@@ -54,8 +55,7 @@ export async function uploadFile(
         await alone(hashed.root, signal, async () => {
           if (isJustPaid(hashed.root)) return;
           steps.onPaying(fee);
-          await wallet.send({ ...transaction, chain });
-          notePaid(hashed.root);
+          await pay({ root: hashed.root, transaction, payer }, signal);
         });
       signal.throwIfAborted();
       steps.onSending();
@@ -67,6 +67,32 @@ export async function uploadFile(
   } finally {
     worker.end();
   }
+}
+
+type Payment = {
+  readonly root: string;
+  readonly transaction: { readonly to: string; readonly data: string; readonly value: string };
+  readonly payer: Payer;
+};
+
+/**
+ * Pays for the submission of a root, from the account that it names as its submitter. The page may be left while the
+ * wallet asks its user, who then pays with no page to note it: the note from before the wallet was asked tells the next
+ * upload, for which the wallet's count of sent transactions says whether one was sent since.
+ */
+async function pay({ root, transaction, payer }: Payment, signal: AbortSignal): Promise<void> {
+  const { wallet, address, chain } = payer;
+  const sender = { address, sentCount: await wallet.sentCount(address, chain) };
+  signal.throwIfAborted();
+  if (isSentSince(root, sender)) return;
+  notePaying(root, sender);
+  try {
+    await wallet.send({ ...transaction, chain, from: address });
+  } catch (error) {
+    if (sender.sentCount === undefined) forgetPaid(root);
+    throw error;
+  }
+  notePaid(root);
 }
 
 type Sent = { readonly address: string; readonly root: string };

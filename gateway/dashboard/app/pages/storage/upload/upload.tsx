@@ -26,7 +26,7 @@ export function Upload() {
     setFailure(undefined);
     try {
       // What was dropped must be read now, while the wallet may still be looked for.
-      const [chosen, payingWallet] = await Promise.all([choose(), findWallet(network.networkId)]);
+      const [chosen, payingWallet] = await Promise.all([choose(), findWallet(network.networkId, address)]);
       const { files, folders, faults } = chosen;
       if (!payingWallet || !address)
         throw new Error("No wallet found: it pays the fee of the storage network.");
