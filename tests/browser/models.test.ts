@@ -117,3 +117,38 @@ test("a model beyond the first page of the graph is offered and found wherever m
   await palette.getByRole("option", option).waitFor();
   expect(faults).toEqual([]);
 });
+
+test("the playground tries the model that its address names, of every kind, and no model that it cannot try", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  const { origin } = dashboard().product;
+  await go(page, "Models");
+  await page.getByRole("link", { name: "Try devnet-image", exact: true }).waitFor();
+  expect(await page.getByRole("link", { name: "Try devnet-edit", exact: true }).count()).toBe(0);
+  // Before the models of the development network there is another one of each kind.
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData()?.includes("query PlaygroundModels")) return route.fallback();
+    const response = await route.fetch({ maxRetries: 3 });
+    const answer = await response.json();
+    const { models } = answer.data;
+    models.nodes = models.nodes.flatMap((model: { modelId: string }) => [
+      { ...model, modelId: `before-${model.modelId}` },
+      model,
+    ]);
+    await route.fulfill({ response, json: answer });
+  });
+  for (const [tab, model] of Object.entries({
+    chat: "devnet-chat",
+    responses: "devnet-chat",
+    images: "devnet-image",
+    transcription: "devnet-speech",
+    speech: "devnet-voice",
+    rankings: "devnet-rerank",
+    embeddings: "devnet-embedding",
+  })) {
+    await page.goto(`${origin}/dashboard/playground?tab=${tab}&model=${model}`);
+    const chosen = page.getByRole("combobox", { name: "Model", exact: true });
+    await expect.poll(() => chosen.inputValue(), tab).toBe(model);
+  }
+  expect(faults).toEqual([]);
+});

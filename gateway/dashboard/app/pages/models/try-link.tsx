@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-/** The tabs of the playground by types of service. */
+/** The tabs of the playground by types of service; it has none for those that edit images. */
 const TABS: Readonly<Record<string, string>> = {
   CHATBOT: "chat",
   TEXT_TO_IMAGE: "images",
@@ -11,10 +11,12 @@ const TABS: Readonly<Record<string, string>> = {
   RERANK: "rankings",
 };
 
-/** Opens the playground with a model. */
+/** Opens the playground with a model; nothing for one that it cannot try. */
 export function TryLink({ model }: { model: { modelId: string; name: string; serviceType: string } }) {
   const { modelId, name, serviceType } = model;
-  const search = { tab: TABS[serviceType], model: modelId };
+  const tab = TABS[serviceType];
+  if (tab === undefined) return null;
+  const search = { tab, model: modelId };
   return (
     <Button
       size="compact-sm"

@@ -12,7 +12,7 @@ const route = createRoute({
     tab: parameter(
       z.enum(["chat", "responses", "images", "transcription", "speech", "rankings", "embeddings"]),
     ),
-    /** The model to chat with, instead of the one of the last time. */
+    /** The model to try first, such as to chat with instead of the one of the last time. */
     model: parameter(z.string().check(z.maxLength(256))),
   }),
   component: lazyPage(async () => (await import("./playground-page.tsx")).PlaygroundPage),

@@ -10,7 +10,7 @@ import { DataTable } from "../../../parts/table/data-table.tsx";
 import { type Bill, billOf } from "../api/bill.ts";
 import { BillLine } from "../api/bill-line.tsx";
 import type { ApiRequest } from "../api/request.ts";
-import { linesOf, modelOptions } from "./models.ts";
+import { linesOf, modelOptions, useFirstModel } from "./models.ts";
 import { RequestForm } from "./request-form.tsx";
 import { cosineSimilarity } from "./similarity.ts";
 
@@ -63,6 +63,7 @@ function toRequest({ model, texts, dimensions }: z.output<typeof schema>): ApiRe
 /** Embeds texts and compares each with each by cosine similarity. */
 export function Embeddings({ models }: { models: readonly string[] }) {
   const [compared, setCompared] = useState<Compared>();
+  const first = useFirstModel(models);
   if (models.length === 0) return <EmptyState title="No provider embeds texts at the moment." />;
   return (
     <Columns>
@@ -71,7 +72,7 @@ export function Embeddings({ models }: { models: readonly string[] }) {
           label="Compare"
           schema={schema}
           defaultValues={{
-            model: models[0] ?? "",
+            model: first,
             texts: "a quiet river at night\na quiet river\nan open field",
             dimensions: "",
           }}

@@ -10,7 +10,7 @@ import { EmptyState, Note } from "../../../parts/page/states.tsx";
 import { isPerToken, priceUnit, UnitPrice } from "../../../parts/value/unit-price.tsx";
 import { JobView } from "../../jobs/job-view.tsx";
 import type { ApiRequest } from "../api/request.ts";
-import { modelOptions } from "./models.ts";
+import { modelOptions, useFirstModel } from "./models.ts";
 import { RequestForm } from "./request-form.tsx";
 
 const SUBMIT = graphql(`
@@ -51,6 +51,7 @@ export function Images({ address, models }: { address: string; models: readonly 
     () => kept.safeParse(readOwn("session", address, NAME)).data,
   );
   const since = useRef("");
+  const first = useFirstModel(models);
   if (models.length === 0) return <EmptyState title="No provider generates images at the moment." />;
   return (
     <>
@@ -61,7 +62,7 @@ export function Images({ address, models }: { address: string; models: readonly 
         <RequestForm
           label="Generate"
           schema={schema}
-          defaultValues={{ model: models[0] ?? "", prompt: "", n: "1", size: "" }}
+          defaultValues={{ model: first, prompt: "", n: "1", size: "" }}
           toRequest={toRequest}
           onStart={async () => {
             const now = await client.query(CURSOR, {}, { requestPolicy: "network-only" }).toPromise();

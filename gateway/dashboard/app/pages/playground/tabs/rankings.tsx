@@ -9,7 +9,7 @@ import { EmptyState } from "../../../parts/page/states.tsx";
 import { type Bill, billOf } from "../api/bill.ts";
 import { BillLine } from "../api/bill-line.tsx";
 import type { ApiRequest } from "../api/request.ts";
-import { linesOf, modelOptions } from "./models.ts";
+import { linesOf, modelOptions, useFirstModel } from "./models.ts";
 import { RequestForm } from "./request-form.tsx";
 
 const RANK = graphql(`
@@ -53,6 +53,7 @@ function toRequest({ model, query, documents }: z.output<typeof schema>): ApiReq
 /** Ranks documents by how well they fit a query, with their scores as bars. */
 export function Rankings({ models }: { models: readonly string[] }) {
   const [ranking, setRanking] = useState<Ranking>();
+  const first = useFirstModel(models);
   if (models.length === 0) return <EmptyState title="No provider ranks documents at the moment." />;
   return (
     <Columns>
@@ -61,7 +62,7 @@ export function Rankings({ models }: { models: readonly string[] }) {
           label="Rank"
           schema={schema}
           defaultValues={{
-            model: models[0] ?? "",
+            model: first,
             query: "quiet water",
             documents: "an open field in the wind\na quiet river at night\nwater",
           }}

@@ -13,7 +13,7 @@ import { RequestFailed } from "../api/failure.ts";
 import type { ApiRequest } from "../api/request.ts";
 import { eventsOf } from "../api/send.ts";
 import { Markdown } from "../markdown/markdown.tsx";
-import { modelOptions } from "./models.ts";
+import { modelOptions, useFirstModel } from "./models.ts";
 import { RequestForm } from "./request-form.tsx";
 
 /** The graph has chats, to which the REST API translates responses. */
@@ -84,6 +84,7 @@ function toRequest({ model, instructions, input, maxTokens, verify }: z.output<t
 /** A response in OpenAI's newer format, streamed. */
 export function Responses({ models }: { models: readonly string[] }) {
   const [response, setResponse] = useState<Response>();
+  const first = useFirstModel(models);
   if (models.length === 0) return <EmptyState title="No provider offers chat at the moment." />;
   return (
     <Columns>
@@ -92,7 +93,7 @@ export function Responses({ models }: { models: readonly string[] }) {
           label="Respond"
           schema={schema}
           defaultValues={{
-            model: models[0] ?? "",
+            model: first,
             instructions: "",
             input: "",
             maxTokens: "",

@@ -12,7 +12,7 @@ import { EmptyState, Note } from "../../../parts/page/states.tsx";
 import { type Bill, billOf } from "../api/bill.ts";
 import { BillLine } from "../api/bill-line.tsx";
 import type { ApiRequest } from "../api/request.ts";
-import { modelOptions } from "./models.ts";
+import { modelOptions, useFirstModel } from "./models.ts";
 import { RequestForm } from "./request-form.tsx";
 
 const SPEAK = graphql(`
@@ -61,6 +61,7 @@ export function Speech({ models }: { models: readonly string[] }) {
   const [spoken, setSpoken] = useState<Spoken>();
   const url = spoken?.url;
   useEffect(() => () => (url === undefined ? undefined : URL.revokeObjectURL(url)), [url]);
+  const first = useFirstModel(models);
   if (models.length === 0) return <EmptyState title="No provider speaks at the moment." />;
   return (
     <Columns>
@@ -68,7 +69,7 @@ export function Speech({ models }: { models: readonly string[] }) {
         <RequestForm
           label="Speak"
           schema={schema}
-          defaultValues={{ model: models[0] ?? "", input: "", voice: "alloy", format: "mp3", speed: "" }}
+          defaultValues={{ model: first, input: "", voice: "alloy", format: "mp3", speed: "" }}
           toRequest={toRequest}
           onAnswer={async (response) => {
             const audio = await response.blob();

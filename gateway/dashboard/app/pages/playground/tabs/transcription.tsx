@@ -9,7 +9,7 @@ import { CopyButton } from "../../../parts/value/copyable.tsx";
 import { type Bill, billOf } from "../api/bill.ts";
 import { BillLine } from "../api/bill-line.tsx";
 import type { ApiRequest } from "../api/request.ts";
-import { modelOptions } from "./models.ts";
+import { modelOptions, useFirstModel } from "./models.ts";
 import { RequestForm } from "./request-form.tsx";
 
 const TRANSCRIBE = graphql(`
@@ -66,6 +66,7 @@ function toRequest({ model, file, language }: z.output<typeof schema>): ApiReque
 export function Transcription({ models }: { models: readonly string[] }) {
   const [transcript, setTranscript] = useState<Transcript>();
   const [output, setOutput] = useState<HTMLElement | null>(null);
+  const first = useFirstModel(models);
   if (models.length === 0) return <EmptyState title="No provider transcribes at the moment." />;
   return (
     <Columns>
@@ -73,7 +74,7 @@ export function Transcription({ models }: { models: readonly string[] }) {
         <RequestForm
           label="Transcribe"
           schema={schema}
-          defaultValues={{ model: models[0] ?? "", language: "" }}
+          defaultValues={{ model: first, language: "" }}
           toRequest={toRequest}
           onAnswer={async (response) => {
             const { text, language, duration, x_0g_trace: trace } = answer.parse(await response.json());
