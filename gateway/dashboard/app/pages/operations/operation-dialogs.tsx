@@ -7,6 +7,7 @@ import { toastSuccess } from "../../data/toast.ts";
 import { ConfirmDialog, Dialog } from "../../parts/form/dialog.tsx";
 import { SelectField, TextField } from "../../parts/form/fields.tsx";
 import { GraphForm } from "../../parts/form/form.tsx";
+import { useOwnClose } from "../../parts/form/use-own-close.ts";
 import type { OpenDialog } from "./operations-query.ts";
 
 const CLOSE = graphql(`
@@ -53,6 +54,7 @@ export function OperationDialogs({
   const [, enable] = useMutation(ENABLE);
   const [, verify] = useMutation(VERIFY);
   const [, release] = useMutation(RELEASE);
+  const closeAfter = useOwnClose(open, onClose);
   if (!open) return null;
   switch (open.kind) {
     case "close":
@@ -91,7 +93,7 @@ export function OperationDialogs({
               const done = await pause({ input });
               resultOf(done.data?.pauseProvider, done.error);
               toastSuccess("The provider is paused.");
-              onClose();
+              closeAfter();
             }}
           >
             <p>No process sends it requests meanwhile. Requests in progress continue.</p>

@@ -10,6 +10,7 @@ import { ConfirmDialog, Dialog } from "../../parts/form/dialog.tsx";
 import { SelectField, TextField } from "../../parts/form/fields.tsx";
 import { GraphForm } from "../../parts/form/form.tsx";
 import { text } from "../../parts/form/texts.ts";
+import { useOwnClose } from "../../parts/form/use-own-close.ts";
 import { textOf } from "./spend-rows.ts";
 import type { Budget, Tag } from "./tag-queries.ts";
 
@@ -73,6 +74,7 @@ export function BudgetDialogs({
   const [, update] = useMutation(UPDATE);
   const [, remove] = useMutation(DELETE);
   const { symbol } = useNetwork();
+  const closeAfter = useOwnClose(open, onClose);
   if (!open) return null;
   if (open.kind === "delete") {
     const { id, tag } = open.budget;
@@ -124,7 +126,7 @@ export function BudgetDialogs({
           }
           toastSuccess(`${textOf({ name, value })} may spend ${toTokens(creditLimit)} ${symbol}.`);
           onDone();
-          onClose();
+          closeAfter();
         }}
       >
         {!given && (

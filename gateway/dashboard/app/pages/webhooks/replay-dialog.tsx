@@ -8,6 +8,7 @@ import { Dialog, DialogButtons } from "../../parts/form/dialog.tsx";
 import { TextField } from "../../parts/form/fields.tsx";
 import { GraphForm } from "../../parts/form/form.tsx";
 import { text } from "../../parts/form/texts.ts";
+import { useOwnClose } from "../../parts/form/use-own-close.ts";
 import type { Open, Webhook } from "./webhook.ts";
 
 const REPLAY = graphql(`
@@ -29,6 +30,7 @@ const schema = z.object({
 /** Delivers the events after a cursor to a webhook again. */
 export function ReplayDialog({ webhook, onClose }: { webhook: Webhook; onClose(): void }) {
   const [, replay] = useMutation(REPLAY);
+  const closeAfter = useOwnClose(webhook.id, onClose);
   return (
     <Dialog title={`Redeliver to ${webhook.name}`} onClose={onClose} size="lg">
       <GraphForm
@@ -44,7 +46,7 @@ export function ReplayDialog({ webhook, onClose }: { webhook: Webhook; onClose()
           const done = await replay({ input: { id: webhook.id, after } });
           resultOf(done.data?.replayWebhook, done.error);
           toastSuccess(`Events are redelivered to ${webhook.name}.`);
-          onClose();
+          closeAfter();
         }}
       >
         <p>

@@ -5,6 +5,7 @@ import { graphql, resultOf } from "../../data/query/graph.ts";
 import { ConfirmDialog, Dialog } from "../../parts/form/dialog.tsx";
 import { GraphForm } from "../../parts/form/form.tsx";
 import { SecretDialog } from "../../parts/form/secret-dialog.tsx";
+import { useOwnClose } from "../../parts/form/use-own-close.ts";
 import { AttemptsDialog } from "./attempts-dialog.tsx";
 import { ReplayDialog, RotateDialog } from "./replay-dialog.tsx";
 import type { Open } from "./webhook.ts";
@@ -41,6 +42,7 @@ export function WebhookDialogs({
   const [, create] = useMutation(CREATE);
   const [, update] = useMutation(UPDATE);
   const [, remove] = useMutation(DELETE);
+  const closeAfter = useOwnClose(open, onClose);
   if (!open) return null;
   if (open.kind === "secret")
     return (
@@ -93,7 +95,7 @@ export function WebhookDialogs({
             const done = await update({ input: { id: given.id, ...changes } });
             resultOf(done.data?.updateWebhook, done.error);
           }
-          onClose();
+          closeAfter();
         }}
       >
         <WebhookFields />

@@ -1,6 +1,7 @@
 import { Button, Group, Modal } from "@mantine/core";
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { useAction } from "../../data/use-action.ts";
+import { useOwnClose } from "./use-own-close.ts";
 
 /**
  * A dialog while it is mounted. It has the focus, first on the element with `data-autofocus`, else on its first field, and
@@ -80,6 +81,7 @@ export function ConfirmDialog({
   onClose(): void;
   children: ReactNode;
 }) {
+  const close = useOwnClose(title, onClose);
   const { run, isBusy } = useAction(act, done === undefined ? {} : { done });
   return (
     <Dialog title={title} onClose={onClose}>
@@ -91,7 +93,7 @@ export function ConfirmDialog({
         <Button
           {...(!isHarmless && { color: "red" })}
           loading={isBusy}
-          onClick={async () => (await run()) && onClose()}
+          onClick={async () => (await run()) && close()}
         >
           {label}
         </Button>

@@ -7,6 +7,7 @@ import { TextField } from "./fields.tsx";
 import { GraphForm } from "./form.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
 import { MAX_NAME_LENGTH } from "./texts.ts";
+import { useOwnClose } from "./use-own-close.ts";
 
 type NamedKey = { readonly id: string; readonly name: string; readonly status?: string };
 
@@ -43,6 +44,7 @@ export function KeyDialogs<Key extends NamedKey, Input extends FieldValues, Term
 ) {
   const { open, onOpen, what, fieldOf } = props;
   const close = () => onOpen(undefined);
+  const closeAfter = useOwnClose(open, close);
   if (!open) return null;
   if (open.kind === "secret")
     return (
@@ -66,7 +68,7 @@ export function KeyDialogs<Key extends NamedKey, Input extends FieldValues, Term
   const send = async (terms: Terms, changes: Partial<Terms>) => {
     if (!given) return onOpen({ kind: "secret", secret: await props.create(terms) });
     if (Object.keys(changes).length > 0) await props.update(given, changes);
-    close();
+    closeAfter();
   };
   return (
     <Dialog title={given ? `Edit ${given.name}` : `Create ${what}`} onClose={close} size="lg">
