@@ -45,7 +45,7 @@ function countQueries(page: Page, name: string): () => number {
 }
 
 /** Changes the answers to a query of this name. */
-async function changeAnswer(page: Page, name: string, change: (data: never) => void): Promise<void> {
+async function changeAnswer(page: Page, name: string, change: (data: never) => unknown): Promise<void> {
   await page.route("**/graphql", async (route) => {
     if (!new RegExp(`query ${name}\\b`).test(route.request().postData() ?? "")) return route.fallback();
     const response = await route.fetch();
@@ -123,6 +123,30 @@ test("a job that has ended is shown as the list has it, whatever event of it arr
   await expect.poll(count).toBeGreaterThan(0);
   await row.getByText("completed").waitFor();
   expect(await row.getByText("processing").count()).toBe(0);
+});
+
+test("after a gap a job is shown as it is now, not as the last event before the gap said", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  const jobId = await completedJob();
+  const { origin } = dashboard().product;
+  let status = "PENDING";
+  const change = (job: { status: string; finishedAt: unknown }) =>
+    Object.assign(job, { status, finishedAt: null, request: null, images: null });
+  type Jobs = { imageJobs: { nodes: { jobId: string; status: string; finishedAt: unknown }[] } };
+  await changeAnswer(page, "Jobs", ({ imageJobs }: Jobs) => {
+    for (const job of imageJobs.nodes) if (job.jobId === jobId) change(job);
+  });
+  const sockets = await routeSockets(page);
+  await page.goto(`${origin}/dashboard/jobs`);
+  const row = page.getByRole("table").getByRole("row").nth(1);
+  await row.getByText("pending").waitFor();
+  await page.getByRole("status").getByText("live").waitFor();
+  sockets.send("imageJobChanged", "next", step(jobId, 99, "PENDING"));
+  await row.getByText("pending").waitFor();
+  status = "PROCESSING";
+  sockets.send("imageJobChanged", "error", LOST);
+  await row.getByText("processing").waitFor();
 });
 
 test("a page whose events were lost queries its state again, and is live again", async (context) => {

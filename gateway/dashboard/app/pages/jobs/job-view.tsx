@@ -60,17 +60,23 @@ export function JobView({ id, since }: { id: string; since?: string | undefined 
   useEffect(() => {
     if (steps.length > 0) storeSteps(id, steps);
   }, [id, steps]);
-  const last = steps.at(-1);
+  // What was received before a gap is older than what is queried after it.
+  const [hasGap, setGap] = useState(false);
+  const last = hasGap ? undefined : steps.at(-1);
   const liveness = useFollowed(
     last && isFinal(last.status) ? null : PROGRESS,
     { id },
     {
       after: stored.at(-1)?.cursor ?? since ?? null,
       onEvent({ imageJobProgress: step }) {
+        setGap(false);
         setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
         if (isFinal(step.status)) refetch();
       },
-      onGap: refetch,
+      onGap() {
+        setGap(true);
+        refetch();
+      },
     },
   );
   return (

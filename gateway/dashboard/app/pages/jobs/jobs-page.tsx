@@ -47,16 +47,22 @@ export function JobsPage() {
     {},
     {
       onEvent({ imageJobChanged: step }) {
-        setUpdates((known) =>
-          step.sequence > (known.get(step.jobId)?.sequence ?? 0)
-            ? new Map(known).set(step.jobId, step)
-            : known,
-        );
-        // One that is new, or that has its end and its cost now.
         const isKnown = list.rows?.some(({ jobId }) => jobId === step.jobId);
+        // Only of rows that are shown: those of others come with their state.
+        if (isKnown)
+          setUpdates((known) =>
+            step.sequence > (known.get(step.jobId)?.sequence ?? 0)
+              ? new Map(known).set(step.jobId, step)
+              : known,
+          );
+        // One that is new, or that has its end and its cost now.
         if (!isKnown || isFinal(step.status)) refresh();
       },
-      onGap: refresh,
+      onGap() {
+        // What was received before the gap is older than what the list has then.
+        setUpdates(new Map());
+        refresh();
+      },
     },
   );
   const { symbol } = useNetwork();
