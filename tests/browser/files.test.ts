@@ -459,6 +459,12 @@ test("the keys of a stream are found by prefix and by name, and their values sho
   await page.getByRole("link", { name: "user/1" }).click();
   const value = page.getByRole("region", { name: "The value" });
   await value.getByText("now a text").waitFor();
+  // The latest version is the latest while the page is open.
+  await page.getByRole("status").getByText("live").first().waitFor();
+  await writeKeys(origin, stream, [{ keyText: "user/1", text: "a newer text" }]);
+  await value.getByText("a newer text").waitFor();
+  await page.getByRole("button", { name: "Earlier version" }).click();
+  await value.getByText("now a text").waitFor();
   await page.getByRole("button", { name: "Earlier version" }).click();
   await value.getByText('"name": "Ada"').waitFor();
   await requireAccessible(page, "storage-value");

@@ -4,13 +4,16 @@ import { useState } from "react";
 import { useQuery } from "urql";
 import { bytes } from "../../../data/amounts.ts";
 import { useFilters } from "../../../data/list/use-list.ts";
+import { useChange } from "../../../data/query/use-change.ts";
+import { useFollowed } from "../../../data/query/use-followed.ts";
+import { useRefresh } from "../../../data/query/use-refresh.ts";
 import { Pair, Pairs, Section } from "../../../parts/page/page.tsx";
 import { EmptyState, Outcome } from "../../../parts/page/states.tsx";
 import { Copyable } from "../../../parts/value/copyable.tsx";
 import { Hash } from "../../../parts/value/hash.tsx";
 import { Time } from "../../../parts/value/time.tsx";
 import type { StorageSearch } from "../storage-search.ts";
-import { VALUE, type Value } from "./kv-queries.ts";
+import { CHANGES, VALUE, type Value } from "./kv-queries.ts";
 import {
   fromBase64,
   fromCharacter,
@@ -38,6 +41,13 @@ export function KeyValue({ of: { streamId, key, version } }: { of: Named }) {
       version: version === undefined ? null : String(version),
     },
   });
+  const refetch = () => query({ requestPolicy: "network-only" });
+  const refresh = useRefresh(refetch);
+  // An earlier version does not change.
+  const follow = { onEvent: refresh, onGap: refresh, keep: 1 };
+  useFollowed(version === undefined ? CHANGES : null, { streamId }, follow);
+  // Parts of two versions are not parts of one value.
+  useChange(data?.kvValue?.version, () => setStart(0));
   return (
     <Section
       title="Value"
@@ -52,7 +62,7 @@ export function KeyValue({ of: { streamId, key, version } }: { of: Named }) {
         value={data && (data.kvValue ?? null)}
         error={error}
         fetching={fetching}
-        onRetry={() => query({ requestPolicy: "network-only" })}
+        onRetry={refetch}
         empty={
           <EmptyState
             title={version === undefined ? "This key has no value." : "There is no earlier version."}
@@ -70,7 +80,7 @@ export function KeyValue({ of: { streamId, key, version } }: { of: Named }) {
         {(value) => (
           <>
             <Facts of={value} asOf={version} onVersion={(next) => filter({ version: next })} />
-            <Part key={start} of={value} start={start} onStart={setStart} />
+            <Part key={`${value.version} ${start}`} of={value} start={start} onStart={setStart} />
           </>
         )}
       </Outcome>
