@@ -95,6 +95,15 @@ test("a conversation goes on after a reload and another page, with one key, whic
   expect(faults).toEqual([]);
 });
 
+test("a question is answered on a page over plain HTTP, where browsers have no random UUIDs", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await page.addInitScript("delete Crypto.prototype.randomUUID");
+  await page.goto(`${dashboard().product.origin}/dashboard/playground`);
+  await ask(page, "Why is the sea salty?", 1);
+  expect(faults).toEqual([]);
+});
+
 test("models answer beside each other, again, edited, and not after they were stopped", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();

@@ -1,3 +1,4 @@
+import { randomId } from "../../../data/random-id.ts";
 import { DrawPace } from "../api/draw-pace.ts";
 import { failureOf } from "../api/failure.ts";
 import type { ApiRequest } from "../api/request.ts";
@@ -41,7 +42,7 @@ export class ConversationStore {
   /** Asks a question in every column. Resolves when all have answered or failed. */
   async ask(text: string, images: readonly string[], sendings: readonly Sending[]): Promise<void> {
     if (this.#now.isComing) return;
-    const turn: Turn = { id: crypto.randomUUID(), text, images, columns: [] };
+    const turn: Turn = { id: randomId(), text, images, columns: [] };
     this.#set([...this.#now.turns, turn].slice(-MAX_TURNS));
     await Promise.all(sendings.map((sending) => this.#answer(turn.id, sending)));
   }

@@ -1,3 +1,5 @@
+import { randomId } from "../../../data/random-id.ts";
+
 /** A tab that does not renew its claim for so long is gone. Browsers let a hidden tab act once a minute. */
 const CLAIM_MS = 150_000;
 const RENEW_MS = 30_000;
@@ -16,7 +18,7 @@ export async function alone(name: string, signal: AbortSignal, run: () => Promis
 
 /** A page over plain HTTP has no locks: the tabs of this browser see each other's claims in its storage. */
 async function withClaim(key: string, signal: AbortSignal, run: () => Promise<void>): Promise<void> {
-  const tab = Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
+  const tab = randomId();
   while (!(await take(key, tab))) {
     await sleep(LOOK_MS);
     signal.throwIfAborted();
