@@ -72,6 +72,19 @@ test("calls of tools and their results are messages, and answers without a text 
   ]);
 });
 
+test("calls of tools without results are left out: providers refuse a conversation with them", () => {
+  const toolCalls = [{ id: "call_1", name: "weather", argumentsJson: '{"ci' }];
+  const stopped = answer("I look it up.", { state: "stopped", toolCalls });
+  const asked = answer("", { toolCalls });
+  const turns = [turn("one", [[stopped]]), turn("two", [[asked]]), turn("three", [])];
+  expect(messagesOf(turns, 0)).toEqual([
+    question("one"),
+    said("I look it up."),
+    question("two"),
+    question("three"),
+  ]);
+});
+
 test("what is kept is bounded: the newest questions, without images that do not fit", () => {
   const image = `data:image/png;base64,${"A".repeat(1_000_000)}`;
   const turns = [

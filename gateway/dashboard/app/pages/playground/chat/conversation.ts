@@ -49,14 +49,18 @@ type Message = Readonly<Record<string, unknown>>;
 
 /**
  * The messages of a column in OpenAI's format. For an earlier question that the column did not answer, because its model
- * was added later, the answers of the first column stand in. Answers that failed before their first token are left out.
+ * was added later, the answers of the first column stand in. Answers that failed before their first token are left out, and so
+ * are calls of tools without results, as of an answer that was stopped: providers refuse a conversation with them.
  */
 export function messagesOf(turns: readonly Turn[], column: number): readonly Message[] {
   return turns.flatMap(({ text, images, columns }, n) => {
     const own = columns[column] ?? [];
     const isLast = n === turns.length - 1;
     const replies = own.length > 0 || isLast ? own : (columns[0] ?? []);
-    return [questionOf(text, images), ...replies.flatMap(toMessages)];
+    return [
+      questionOf(text, images),
+      ...replies.flatMap((reply, at) => toMessages(reply, replies[at + 1]?.kind === "results")),
+    ];
   });
 }
 
@@ -66,11 +70,11 @@ function questionOf(text: string, images: readonly string[]): Message {
   return { role: "user", content: [...(text === "" ? [] : [{ type: "text", text }]), ...parts] };
 }
 
-function toMessages(reply: Reply): readonly Message[] {
+function toMessages(reply: Reply, hasResults: boolean): readonly Message[] {
   if (reply.kind === "results")
     return reply.results.map(({ id, content }) => ({ role: "tool", tool_call_id: id, content }));
   const { text, toolCalls } = reply;
-  if (toolCalls.length === 0) return text === "" ? [] : [{ role: "assistant", content: text }];
+  if (toolCalls.length === 0 || !hasResults) return text === "" ? [] : [{ role: "assistant", content: text }];
   const calls = toolCalls.map(({ id, name, argumentsJson }) => ({
     id,
     type: "function",

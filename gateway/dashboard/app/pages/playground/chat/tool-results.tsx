@@ -41,8 +41,9 @@ export function ToolResultForm({
 
 /** Results that were sent. */
 export function ToolResultView({ of }: { of: ToolResults }) {
-  return of.results.map(({ id, name, content }) => (
-    <div key={id} className="tool-call">
+  return of.results.map(({ id, name, content }, n) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a provider may send calls without ids.
+    <div key={`${id}${n}`} className="tool-call">
       <p>
         You returned from <code>{name}</code>
       </p>
