@@ -60,6 +60,28 @@ test("a session that ended is said at once at the sign-in page, which returns to
   await requireEnded(page, hasLeft ? "API keys" : "Deposits");
 });
 
+test("a question that is being written outlasts other pages and the end of the session, but not a sign-out", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "Playground");
+  const question = page.getByLabel("Your question");
+  await question.fill("A question of many words");
+  await go(page, "Models");
+  await go(page, "Playground");
+  expect(await question.inputValue()).toBe("A question of many words");
+  await question.press("End");
+  await question.pressSequentially(", and more");
+  await endSession(page);
+  await requireEnded(page, "Playground");
+  await question.waitFor();
+  expect(await question.inputValue()).toBe("A question of many words, and more");
+  await page.getByRole("button", { name: /^Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+  await page.getByRole("button", { name: "Sign in with the development wallet" }).click();
+  await page.getByRole("navigation", { name: "Pages" }).waitFor();
+  expect(await page.evaluate<string>("JSON.stringify(sessionStorage)")).not.toContain("many words");
+});
+
 test("a tab follows another that signs out, in again, or in as another account", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await dashboard().signedIn();

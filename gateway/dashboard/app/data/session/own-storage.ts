@@ -35,6 +35,12 @@ export function endOwn(): void {
   dropOwn(() => true);
 }
 
+/** Drops what is kept for accounts other than that of a new session, and keeps nothing more until the page is loaded again. */
+export function endOthers(address: string): void {
+  isOver = true;
+  keepOnly(address);
+}
+
 /** Drops what is kept for other accounts. */
 export function keepOnly(address: string): void {
   dropOwn((name) => !name.startsWith(keyOf(address, "")));

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { client, graphql, isAnonymous, isSessionEnded } from "../query/graph.ts";
-import { endOwn, keepOnly } from "./own-storage.ts";
+import { endOthers, endOwn } from "./own-storage.ts";
 import { noteEnded, onOtherTab, onRefusal, reloadEnded } from "./session-watch.ts";
 
 /** Apart from the query of what is shown, so that an answer that fails does not replace it. */
@@ -32,7 +32,7 @@ export function useSessionEnd(
       const present = await presentAddress();
       isAsking = false;
       if (present === undefined || present === address || isLeaving.current) return;
-      if (present) keepOnly(present);
+      if (present) endOthers(present);
       setOver(true);
     };
     const stop = onRefusal(() => void ask());

@@ -15,6 +15,7 @@ import { ModelRow } from "./model-row.tsx";
 import { ParameterPanel, type ProviderOption } from "./parameter-panel.tsx";
 import { changedCount, type Parameters, parametersFor } from "./parameters.ts";
 import { TurnList } from "./turn-list.tsx";
+import { useDraft } from "./use-draft.ts";
 import { useModelChoice } from "./use-model-choice.ts";
 import { useParameters } from "./use-parameters.ts";
 
@@ -32,7 +33,7 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
   // Not the turns, which change while an answer comes: the composer and the parameters stay as they are.
   const isComing = useSyncExternalStore(store.subscribe, () => store.current().isComing);
   const isEmpty = useSyncExternalStore(store.subscribe, () => store.current().turns.length === 0);
-  const [draft, setDraft] = useState(NO_DRAFT);
+  const [draft, setDraft] = useDraft(address);
   const [chosen, choose] = useModelChoice(
     address,
     models.map(({ modelId }) => modelId),
