@@ -30,7 +30,7 @@ test("hundreds of requests whose credentials one statement looks up go on in sho
   const secrets = (await Promise.all(keys)).map(({ secret }) => secret);
   const body = JSON.stringify({ query: "{ models(first: 20) { edges { node { id } } } }" });
   const requests = secrets.map((secret) =>
-    rawRequest("POST", "/graphql", body, { authorization: `Bearer ${secret}` }),
+    rawRequest("POST", "/graphql", body, { authorization: `Bearer ${secret}` }).toString(),
   );
   const client = new pg.Client({ connectionString: url });
   await client.connect();

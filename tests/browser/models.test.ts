@@ -148,7 +148,7 @@ test("the playground tries the model that its address names, of every kind, and 
   })) {
     await page.goto(`${origin}/dashboard/playground?tab=${tab}&model=${model}`);
     const chosen = page.getByRole("combobox", { name: "Model", exact: true });
-    await expect.poll(() => chosen.inputValue(), tab).toBe(model);
+    await expect.poll(() => chosen.inputValue(), { message: tab }).toBe(model);
   }
   expect(faults).toEqual([]);
 });
