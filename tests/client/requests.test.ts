@@ -158,6 +158,13 @@ describe("a credential function that does not return", () => {
   });
 });
 
+/** Variables of which there is no JSON: they contain themselves. */
+function endless(): object {
+  const variables = { n: {} };
+  variables.n = variables;
+  return variables;
+}
+
 describe("what cannot be sent", () => {
   const url = "http://127.0.0.1:1";
 
@@ -180,14 +187,16 @@ describe("what cannot be sent", () => {
       code: "invalid_credential",
     });
     const client = createClient({ url });
-    const query: TypedDocument<unknown, { n: bigint }> = "query ($n: Int) { viewer(n: $n) { kind } }";
-    await expect(client.query(query, { n: 1n })).rejects.toMatchObject({ code: "invalid_variables" });
+    const query: TypedDocument<unknown, object> = "query ($n: JSON) { viewer(n: $n) { kind } }";
+    await expect(client.query(query, endless())).rejects.toMatchObject({ code: "invalid_variables" });
   });
 
   test.each(TRANSPORTS)("a subscription with such variables ends over %s", async (_, transport) => {
     const client = createClient({ url, transport });
     onTestFinished(() => client.dispose());
-    const events = client.subscribe("subscription ($n: Int) { blockAdded(n: $n) { number } }", { n: 1n });
+    const document: TypedDocument<unknown, object> =
+      "subscription ($n: JSON) { blockAdded(n: $n) { number } }";
+    const events = client.subscribe(document, endless());
     await expect(events.next()).rejects.toMatchObject({ code: "invalid_variables" });
   });
 });

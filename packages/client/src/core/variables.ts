@@ -1,11 +1,15 @@
-/** Variables as JSON has them: a `bigint` is its decimal text, which the scalars for large integers accept. */
+/**
+ * Variables as JSON has them: a `bigint` is its decimal text, which the scalars for large integers accept. Those of which
+ * there is no JSON are returned as they are, and refused when a request is written.
+ */
 export function toVariables(variables: unknown): Record<string, unknown> {
-  return { ...(withoutBigInts(variables) as object) };
+  try {
+    return { ...JSON.parse(JSON.stringify(variables, decimalText)) };
+  } catch {
+    return { ...(variables as object) };
+  }
 }
 
-function withoutBigInts(value: unknown): unknown {
-  if (typeof value === "bigint") return value.toString();
-  if (Array.isArray(value)) return value.map(withoutBigInts);
-  if (typeof value !== "object" || value === null || "toJSON" in value) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutBigInts(inner)]));
+function decimalText(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? value.toString() : value;
 }
