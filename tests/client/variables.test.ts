@@ -1,13 +1,7 @@
-import { createElement } from "react";
-import { renderToString } from "react-dom/server";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createClientWith, serverSentEvents } from "../../packages/client/src/index.ts";
-import { useLive } from "../../packages/client/src/react/use-live.ts";
 
 const tokenId = 340_282_366_920_938_463_463_374_607_431_768_211_457n;
-
-// The development builds of React's renderer for servers are not installed.
-vi.hoisted(() => vi.stubEnv("NODE_ENV", "production"));
 
 function newClient() {
   const sent: unknown[] = [];
@@ -31,12 +25,4 @@ test("a bigint in variables is sent as decimal text, also in lists and inputs", 
     { tokenId: `${tokenId}`, filter: { tokenId: `${tokenId}`, all: ["1", null, "2"] }, at: at.toISOString() },
     { tokenId: `${tokenId}` },
   ]);
-});
-
-test("a component follows a subscription with a bigint in its variables", () => {
-  const { client } = newClient();
-  const document = "subscription ($tokenId: BigInt) { publishedSealedKey(tokenId: $tokenId) { removed } }";
-  const App = () =>
-    createElement("p", null, useLive<object, object>(document, { tokenId }, { client }).state);
-  expect(renderToString(createElement(App))).toBe("<p>connecting</p>");
 });

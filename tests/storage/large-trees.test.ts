@@ -8,11 +8,13 @@ import { toHex } from "../../src/storage/merkle/proof.ts";
 import { SegmentTree } from "../../src/storage/merkle/segment-tree.ts";
 import { fileShape, MAX_FILE_BYTES, SEGMENT_BYTES, SEGMENT_CHUNKS } from "../../src/storage/merkle/shape.ts";
 import type { NodeFile } from "../../src/storage/node/storage-node.ts";
-import { longestTurn, MAX_TURN_MS } from "../support/longest-turn.ts";
+import { longestTurnMs } from "../support/attack/event-loop.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { found, type OwnFile, openDisk, submit } from "../support/storage/stored-files.ts";
 
 const READERS = 24;
+/** 50 ms, plus slack for a busy machine. */
+const MAX_TURN_MS = 100;
 
 describeDatabases("the tree of a file of 64 GiB", (kind) => {
   const ends: (() => Promise<void>)[] = [];
@@ -33,7 +35,7 @@ describeDatabases("the tree of a file of 64 GiB", (kind) => {
     const known = await found(node, file);
     expect(known).toMatchObject({ finalized: false, uploadedSegments: 1, segments: 262_144 });
     keccak.levels = 0;
-    const { turnMs } = await longestTurn(() => readAll(node, known, "file_not_finalized"));
+    const turnMs = await longestTurnMs(() => readAll(node, known, "file_not_finalized"));
     const once = keccak.levels;
     expect(once).toBeGreaterThan(0);
     expect(once).toBeLessThan(2 * LEVELS);
@@ -45,9 +47,11 @@ describeDatabases("the tree of a file of 64 GiB", (kind) => {
     for (const index of [1, 2]) await node.put(file.segment(index));
     await database.rows("update held_file set complete_at = now() where root = $1", [file.root]);
     const whole: NodeFile = { ...known, finalized: true };
-    const read = await longestTurn(() => node.read(whole, 2));
-    expect(read.result.equals(file.segment(2).data)).toBe(true);
-    expect(read.turnMs).toBeLessThan(MAX_TURN_MS);
+    const readMs = await longestTurnMs(async () => {
+      const read = await node.read(whole, 2);
+      expect(read.equals(file.segment(2).data)).toBe(true);
+    });
+    expect(readMs).toBeLessThan(MAX_TURN_MS);
   });
 
   async function readAll(node: ReturnType<typeof openDisk>, file: NodeFile, code: string): Promise<void> {

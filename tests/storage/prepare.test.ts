@@ -7,10 +7,12 @@ import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { FilesService } from "../../src/storage/files.service.ts";
 import { FlowClient } from "../../src/storage/flow.client.ts";
 import { UploadsService } from "../../src/storage/uploads/uploads.service.ts";
+import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { startChain } from "../support/chain/chain.ts";
 import { startRpcProxy, type Verdict } from "../support/chain/rpc-proxy.ts";
-import { longestTurn, MAX_TURN_MS } from "../support/longest-turn.ts";
 
+/** 50 ms, plus slack for a busy machine. */
+const MAX_TURN_MS = 100;
 /** A wallet without balance. */
 const from: Hex = "0x2222222222222222222222222222222222222222";
 const content = Buffer.from("prepared");
@@ -58,8 +60,10 @@ test("without the chain nothing is prepared, and the error says why", async () =
 test("other work goes on while the upload of a large file is prepared", async () => {
   const { uploads } = await start();
   const large = Buffer.alloc(48 * 2 ** 20, 7);
-  const { result, turnMs } = await longestTurn(() => uploads.prepare({ content: large, from }));
-  expect(result).toMatchObject({ segments: 192, proofs: { length: 192 } });
+  const turnMs = await repeatedTurnMs(MAX_TURN_MS, async () => {
+    const prepared = await uploads.prepare({ content: large, from });
+    expect(prepared).toMatchObject({ segments: 192, proofs: { length: 192 } });
+  });
   expect(turnMs).toBeLessThan(MAX_TURN_MS);
 });
 

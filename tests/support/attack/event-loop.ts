@@ -55,7 +55,7 @@ const MIN_CALIBRATED_MS = 40;
  * of the machine that limits are written for. Other processes of a busy machine do not count, and the time is
  * scaled by the speed of the processor.
  */
-async function longestTurnMs(run: () => Promise<unknown>): Promise<number> {
+export async function longestTurnMs(run: () => Promise<unknown>): Promise<number> {
   let longestMs = 0;
   let lastMs = threadMs();
   let isOver = false;
