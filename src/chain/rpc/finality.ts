@@ -34,7 +34,7 @@ export class Finality {
     }
   }
 
-  /** Whether an endpoint could not be asked: it may be the one that supports the tag, and has named that block. */
+  /** Whether an endpoint could not be reached: it may be the one that supports the tag, and has named that block. */
   get #isAnyAway(): boolean {
     return this.#endpoints().some(({ state }) => state === "unreachable" || state === "unchecked");
   }

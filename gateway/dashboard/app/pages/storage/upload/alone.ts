@@ -1,6 +1,6 @@
 import { randomId } from "../../../data/random-id.ts";
 
-/** A tab that does not renew its claim for so long is gone. Browsers let a hidden tab act once a minute. */
+/** A tab that has not renewed its claim for this time is gone. Browsers let a hidden tab act once a minute. */
 const CLAIM_MS = 150_000;
 const RENEW_MS = 30_000;
 const LOOK_MS = 250;
