@@ -14,12 +14,14 @@ const router = await useRouter({
 test("a client that reads too slowly for the deadline of its answer does not count against the provider", async () => {
   const { scripted, seed, origin, app } = router();
   const seeded = await seed(10n ** 15n);
-  const piece = event({ delta: { content: "word ".repeat(20_000) } });
+  const piece = event({ delta: { content: "word ".repeat(2_000) } });
+  const cutOff = Promise.withResolvers<void>();
   scripted[0]?.scripts.set("slow", async (_, response) => {
     openStream(response).write(ROLE);
     const gone = once(response, "close").then(() => true);
+    void gone.then(() => cutOff.resolve());
     while (!response.destroyed)
-      if (!response.write(piece))
+      if (!response.write(piece.repeat(20)))
         if (await Promise.race([gone, once(response, "drain").then(() => false)])) return;
   });
   const outgoing = httpRequest(`${origin}/v1/chat/completions`, {
@@ -35,6 +37,9 @@ test("a client that reads too slowly for the deadline of its answer does not cou
   );
   const [incoming] = await once(outgoing, "response");
   incoming.pause();
+  // What has arrived until the deadline is still written as the client reads, and then the answer ends.
+  await cutOff.promise;
+  incoming.resume();
   const ended = await until(async () => {
     const [request] = (await app.requests.list(seeded.account, { first: 1 })).rows;
     return request !== undefined && request.status !== "running" && request;
