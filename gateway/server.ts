@@ -124,7 +124,7 @@ export async function createServer(
   server.addHook("preClose", async () => {
     closing = true;
     setTimeout(() => {
-      app.exchanges.endStreams(new AppError("unavailable", "The server is shutting down."));
+      void app.exchanges.endStreams(new AppError("unavailable", "The server is shutting down."));
       setTimeout(() => server.server.closeAllConnections(), CUT_OFF_MS).unref();
     }, drainMs).unref();
     await sockets.close();

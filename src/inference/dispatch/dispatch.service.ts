@@ -1,4 +1,5 @@
 import { InProgress } from "../../kernel/async/in-progress.ts";
+import { forEachInTurns } from "../../kernel/async/shared-turns.ts";
 import { AppError, FAILURES } from "../../kernel/errors.ts";
 import { memoizeLast } from "../../kernel/memoize-last.ts";
 import type { MemoryBudget } from "../../load/memory-budget.ts";
@@ -223,8 +224,8 @@ export class DispatchService {
   }
 
   /** Ends the streams in progress: each reports the failure to its client, and is billed for what was delivered. */
-  endStreams(failure: AppError): void {
-    for (const stream of this.#streams) stream.stop(failure);
+  async endStreams(failure: AppError): Promise<void> {
+    await forEachInTurns([...this.#streams], (stream) => stream.stop(failure));
   }
 
   /** Waits until every running request is billed. */

@@ -1,3 +1,4 @@
+import { runInTurn } from "../../kernel/async/shared-turns.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { memoizeLast } from "../../kernel/memoize-last.ts";
 import { currentContext, runFor } from "../../kernel/tracing.ts";
@@ -132,7 +133,8 @@ export class StreamAttempt implements ProviderListener {
 
   onError(error: Error): void {
     this.#isBroken = true;
-    this.#end(() => this.#fail(failureOf(error)));
+    // Hundreds of streams break in one turn where their provider ends.
+    runInTurn(() => this.#end(() => this.#fail(failureOf(error))));
   }
 
   onDrain(): void {
