@@ -30,12 +30,18 @@ export class RecentWrites {
     if (this.#deadlines.size > MAX_RECENT && oldest !== undefined) this.#deadlines.delete(oldest);
   }
 
-  /** Resolves when the recorded transactions are decided, or their deadlines have passed. */
+  /**
+   * Resolves when the transactions recorded so far are decided, or their deadlines have passed. Later ones are not waited
+   * for: while uploads continue, a read would never end.
+   */
   async settled(): Promise<void> {
+    const untilMs = this.#dependencies.clock.monotonicMs() + MAX_WAIT_MS;
+    const awaited = [...this.#deadlines.keys()];
     for (;;) {
       const now = this.#dependencies.clock.monotonicMs();
       for (const [txSeq, until] of this.#deadlines) if (until <= now) this.#deadlines.delete(txSeq);
-      if (this.#deadlines.size === 0) return;
+      // One that was recorded again has a later deadline.
+      if (now >= untilMs || !awaited.some((txSeq) => this.#deadlines.has(txSeq))) return;
       this.#look ??= this.#lookUp().finally(() => {
         this.#look = undefined;
       });
