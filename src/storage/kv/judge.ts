@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { findInTurns } from "../../kernel/async/map-in-turns.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { CONTROL_OPS, type ControlOp, type StreamControl, type StreamKey } from "./stream-data.ts";
@@ -44,6 +45,7 @@ export const NO_ACCOUNT: Hex = `0x${"0".repeat(40)}`;
 const NO_KEY = Buffer.alloc(0);
 const FAMILY = 0xf0;
 const SHOWN_KEY_CHARACTERS = 32;
+const MAX_CHARACTER_BYTES = 4;
 
 /** Operations that require an admin. The others require fewer rights, or none. */
 const FOR_ADMINS: ReadonlySet<number> = new Set<number>([
@@ -167,13 +169,12 @@ function nameOf(op: number): string {
 /** A key as shown in results: its first 32 characters, `NONE` when empty, `UNKNOWN` when not valid UTF-8. */
 function shown(key: Buffer): string {
   if (key.length === 0) return "NONE";
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(key);
-    // The database does not accept NUL in text.
-    return [...text].slice(0, SHOWN_KEY_CHARACTERS).join("").replaceAll("\0", "\ufffd");
-  } catch {
-    return "UNKNOWN";
-  }
+  if (!isUtf8(key)) return "UNKNOWN";
+  // Only the bytes of the shown characters: to split a key of 8 MiB into its characters takes 0.3 s.
+  const start = key.subarray(0, SHOWN_KEY_CHARACTERS * MAX_CHARACTER_BYTES);
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(start);
+  // The database does not accept NUL in text.
+  return [...text].slice(0, SHOWN_KEY_CHARACTERS).join("").replaceAll("\0", "\ufffd");
 }
 
 /** The last write of each key, in the order of the first ones. */

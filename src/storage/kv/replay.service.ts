@@ -249,15 +249,19 @@ async function withValues(
       write.sizeBytes <= INLINE_BYTES &&
       inlineBytes + write.sizeBytes <= INLINE_TOTAL_BYTES;
     if (isInline) inlineBytes += write.sizeBytes;
-    stored.push({ ...write, value: isInline ? await padded(source, write) : undefined });
+    stored.push({ ...write, value: isInline ? await copied(source, write) : undefined });
   }
   return stored;
 }
 
 type Part = { readonly offset: number; readonly sizeBytes: number };
 
-/** Pads a value that extends beyond the end of its file, within the last sector, with zeros. */
-async function padded(source: Pick<KvPlaintext, "read">, { offset, sizeBytes }: Part): Promise<Buffer> {
-  const bytes = await source.read(offset, sizeBytes);
-  return bytes.length === sizeBytes ? bytes : Buffer.concat([bytes, Buffer.alloc(sizeBytes - bytes.length)]);
+/**
+ * Copies a value, padded with zeros if it extends beyond the end of its file, within the last sector. As a part of its
+ * window it would keep all of it: small values between large ones would keep the whole file in memory.
+ */
+async function copied(source: Pick<KvPlaintext, "read">, { offset, sizeBytes }: Part): Promise<Buffer> {
+  const value = Buffer.alloc(sizeBytes);
+  (await source.read(offset, sizeBytes)).copy(value);
+  return value;
 }
