@@ -10,7 +10,7 @@ import { MemoryBudget, memoryLimits } from "../../src/load/memory-budget.ts";
 import { type Reply, startJobBroker } from "../support/chain/job-broker.ts";
 
 /** Submits jobs to a broker that always replies like this, and returns what that says of its health. */
-async function healthAfter(submissions: number, reply: Reply) {
+async function healthAfter(submissions: number, reply: Reply | "silent", leftMs = 300_000) {
   const broker = await startJobBroker(onTestFinished, { submission: () => reply });
   const provider = {
     ...{ address: "0xaa", source: "chain", serviceType: "text-to-image", url: broker.url, model: "m" },
@@ -33,7 +33,7 @@ async function healthAfter(submissions: number, reply: Reply) {
   const request = await readJobRequest({ operation: "generations", contentType: "application/json" }, body);
   const { signal } = new AbortController();
   for (let n = 0; n < submissions; n++)
-    await client.submit(provider.address, "generations", { request, key: `${n}`, signal });
+    await client.submit(provider.address, "generations", { request, key: `${n}`, signal, leftMs });
   return health.of(provider);
 }
 
@@ -50,4 +50,8 @@ test("a provider that accepts image jobs, or blames their requests, is healthy",
     { status: 400, body: { error: { message: "no such size" } } },
   ])
     expect(await healthAfter(3, reply), `${reply.status}`).toMatchObject({ circuit: "closed", uptime: 1 });
+});
+
+test("a provider is not at fault for the deadline of a job", async () => {
+  expect(await healthAfter(3, "silent", 100)).toMatchObject({ circuit: "closed" });
 });

@@ -176,6 +176,19 @@ describeDatabases("image jobs", (kind) => {
     expect(await left(world, seeded)).toBe(MONEY);
   });
 
+  test("a job whose provider does not answer in time ends at its deadline, without a charge", async () => {
+    const silent = await startJobBroker(onEnd, { submission: () => "silent" });
+    const world = await openJobWorld(kind, onEnd, [silent], { deadlineSeconds: 3 });
+    const seeded = await world.seed(MONEY);
+    const id = await world.submit(seeded);
+    world.startWorker();
+    const { step, finishedAt, createdAt } = await ended(world, seeded, id);
+    expect(step).toMatchObject({ status: "failed", errorMessage: "The job took too long.", attempt: 1 });
+    expect(silent.submissions).toHaveLength(1);
+    expect(Number(finishedAt) - Number(createdAt)).toBeGreaterThanOrEqual(3_000);
+    expect(await left(world, seeded)).toBe(MONEY);
+  });
+
   test("Retry-After is honoured, from a busy provider and between two polls", async () => {
     const sentMs: number[] = [];
     const polledMs: number[] = [];

@@ -37,22 +37,30 @@ export class ImageJobClient {
   }
 
   /**
-   * Submits a job to a provider with an idempotency key. A provider without jobs receives a synchronous request
-   * instead, and answers with the images.
+   * Submits a job to a provider with an idempotency key, for at most `leftMs`. A provider without jobs receives a
+   * synchronous request instead, and answers with the images.
    */
   async submit(
     address: string,
     operation: ImageOperation,
-    given: { readonly request: ImageRequest; readonly key: string; readonly signal: AbortSignal },
+    given: {
+      readonly request: ImageRequest;
+      readonly key: string;
+      readonly signal: AbortSignal;
+      readonly leftMs: number;
+    },
   ): Promise<JobAnswer> {
     const provider = this.#dependencies.catalogue.provider(address);
     if (!provider) return undefined;
-    const { request, key } = given;
+    const { request, key, leftMs } = given;
+    // Later images would not be paid for: the hold of the job ends soon after its deadline.
+    const deadline = AbortSignal.timeout(Math.max(0, Math.ceil(leftMs)));
+    const signal = AbortSignal.any([given.signal, deadline]);
     const body = request.bodyFor(provider);
     const options = { contentType: request.contentType, headers: { "idempotency-key": key } };
     const trial = this.#dependencies.health.begin(provider);
     const post = (path: `/${string}`, more: PostOptions = {}) =>
-      this.#gather(given.signal, (listener, hasher) =>
+      this.#gather(signal, (listener, hasher) =>
         this.#dependencies.providers.post(provider, path, body, listener, { ...options, ...more, hasher }),
       );
     try {
@@ -64,7 +72,7 @@ export class ImageJobClient {
       else trial.succeed();
       return known;
     } catch (error) {
-      if (error instanceof ProviderFailure && !given.signal.aborted) trial.fail(error);
+      if (error instanceof ProviderFailure && !signal.aborted) trial.fail(error);
       else trial.drop();
       return nothingFrom(error);
     }
@@ -107,7 +115,7 @@ export class ImageJobClient {
   }
 }
 
-/** Images that are generated synchronously have the whole deadline for the response head. */
+/** Images that are generated synchronously have the whole deadline of a provider for the response head. */
 const SYNCHRONOUS: PostOptions = { firstByteMs: 0 };
 
 function hasJobs({ source }: Provider): boolean {

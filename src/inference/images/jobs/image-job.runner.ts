@@ -72,7 +72,10 @@ class Work {
     await this.#state.save({ submissions: checkpoint.submissions + 1 });
     const { address } = attempt.candidate;
     const key = `${job.id}-${attempt.attempt}`;
-    const answer = await this.#dependencies.client.submit(address, spec.operation, { request, key, signal });
+    const { leftMs } = lease;
+    const given = { request, key, signal, leftMs };
+    const answer = await this.#dependencies.client.submit(address, spec.operation, given);
+    if (!answer && !signal.aborted && lease.leftMs <= 0) return this.#fail(TOOK_TOO_LONG, attempt);
     const submission = await this.#read((bodies) => bodies.readSubmission(answer));
     if (!submission || signal.aborted) return false;
     if (submission.kind === "accepted") {
