@@ -1,8 +1,10 @@
 // @module-tag large
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
+import { limitStatements } from "../../src/db/server/statement-timeout.ts";
 import { ApiKeyRow } from "../../src/keys/api-keys/api-key.row.ts";
 import { seedAccount } from "../support/seed.ts";
 import { createServerDatabase } from "../support/servers/database.ts";
@@ -80,3 +82,16 @@ describe.skipIf(!inject("postgresUrl"))("sessions of a database with defaults of
     );
   });
 });
+
+test.skipIf(!inject("postgresUrl"))(
+  "a setting that a session refuses keeps none of the pool's sessions in use",
+  async () => {
+    const pool = new pg.Pool({ connectionString: await createServerDatabase() });
+    const clients = await Promise.all([pool.connect(), pool.connect()]);
+    for (const client of clients) client.release();
+    await expect(limitStatements(pool, -1)).rejects.toThrow("statement_timeout");
+    // Otherwise the pool would never end, and neither would a process that cannot start.
+    const ended = pool.end().then(() => "ended");
+    expect(await Promise.race([ended, sleep(5_000, "in use")])).toBe("ended");
+  },
+);

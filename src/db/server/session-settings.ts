@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import { queryOpenSessions } from "./open-sessions.ts";
 import { newClient, type ServerAddress } from "./server-address.ts";
 import type { SessionConfig } from "./session-client.ts";
 import { isUnknownParameter } from "./statement-timeout.ts";
@@ -24,12 +25,10 @@ export async function setSessions(
     return {};
   }
   (pool.options as { session?: SessionConfig["session"] }).session = SESSION;
-  const open = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
   const text = Object.entries(SESSION)
     .map(([name, value]) => `set ${name} = '${value}'`)
     .join("; ");
-  await Promise.all(open.map((client) => client.query(text)));
-  for (const client of open) client.release();
+  await queryOpenSessions(pool, text);
   return { session: SESSION };
 }
 

@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import { AppError } from "../../kernel/errors.ts";
+import { queryOpenSessions } from "./open-sessions.ts";
 import { newClient, type ServerAddress } from "./server-address.ts";
 
 /**
@@ -8,9 +9,7 @@ import { newClient, type ServerAddress } from "./server-address.ts";
  */
 export async function limitStatements(pool: Pool, timeoutMs: number): Promise<void> {
   pool.options.statement_timeout = timeoutMs;
-  const open = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
-  await Promise.all(open.map((client) => client.query(`set statement_timeout = ${timeoutMs}`)));
-  for (const client of open) client.release();
+  await queryOpenSessions(pool, `set statement_timeout = ${timeoutMs}`);
 }
 
 /**
