@@ -86,7 +86,10 @@ export async function updateSettings(
   await tx.rows(UPDATE, [id, ...settingsOf(settings), now.toISOString()]);
 }
 
-/** Stops deliveries. False if it is disabled already or, for a worker with a `fence`, claimed by another. */
+/**
+ * Stops deliveries. False for a worker with a `fence` if it is disabled already, or claimed by another. The owner's reason
+ * replaces that of a fault: others must not enable it again.
+ */
 export async function disableWebhook(
   queries: Queries,
   { id, fence }: { readonly id: string; readonly fence?: number },
@@ -207,17 +210,19 @@ const INSERT = `
 const RELEASED = "fence = fence + 1, leased_until = null";
 const UPDATE = `
   update webhook set name = $2::text, url = $3::text, events = $4::text::jsonb, topics = $5::text::jsonb,
-    is_below = is_below and balance_threshold is not distinct from $6::numeric, balance_threshold = $6::numeric,
+    is_below = is_below and events ? 'balance.low' and balance_threshold is not distinct from $6::numeric,
+    balance_threshold = $6::numeric,
     next_attempt_at = $7::timestamptz, waiting_position = null, ${RELEASED}
   where id = $1::uuid`;
 const DISABLE = `
-  update webhook set disabled_at = $3::timestamptz, disabled_reason = $2::text, ${RELEASED}
-  where id = $1::uuid and disabled_at is null and fence = coalesce($4::integer, fence)
+  update webhook set disabled_at = coalesce(disabled_at, $3::timestamptz), disabled_reason = $2::text, ${RELEASED}
+  where id = $1::uuid and (disabled_at is null or $2::text = 'owner') and fence = coalesce($4::integer, fence)
   returning 1`;
+// Where events are skipped, it is not known whether the balance was above the threshold meanwhile.
 const RESUME = `
   update webhook set disabled_at = null, disabled_reason = null, position = $2::bigint, sequence = $3::bigint,
     pending_position = greatest(pending_position, $4::bigint), waiting_position = null,
-    waiting_since = $5::timestamptz, is_below = is_below and position <= $2::bigint, failures = 0,
+    waiting_since = $5::timestamptz, is_below = is_below and position = $2::bigint, failures = 0,
     first_failed_at = null, next_attempt_at = $5::timestamptz, is_slow = false, ${RELEASED}
   where id = $1::uuid`;
 const ROTATE = `

@@ -1,9 +1,11 @@
 // @module-tag large
 import { expect, onTestFinished, test } from "vitest";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
+import type { NewEvent } from "../../src/events/outbox.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { MAX_FAILING_MS } from "../../src/webhooks/retry-times.ts";
+import type { WebhookChange } from "../../src/webhooks/webhook-settings.ts";
 import { untilPublished } from "../support/events.ts";
 import { describeDatabases, type OnEnd } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
@@ -15,6 +17,20 @@ const MINUTE = 60_000;
 
 const amountsOf = ({ received }: Receiver) => received.map(({ payload }) => Number(payload.data.amount));
 const sequencesOf = ({ received }: Receiver) => received.map(({ payload }) => payload.sequence);
+
+const LOW_BALANCE = { events: ["balance.low"], balanceThreshold: 100n } as const;
+
+/** The changes of an account's balance, as their events. */
+const balancesOf =
+  (account: string) =>
+  (deposit: number, held = 0): NewEvent<"balance.changed"> => ({
+    topic: "balance.changed",
+    subject: account,
+    data: {
+      ...{ account, cause: "settlement", deposit: String(deposit), credit: "0" },
+      ...{ held: String(held), requestId: null },
+    },
+  });
 
 describeDatabases("webhook delivery", (kind) => {
   test("events are delivered once, in order and numbered, signed so that the official library accepts them", async () => {
@@ -335,21 +351,8 @@ describeDatabases("webhook delivery", (kind) => {
     const world = await WebhookWorld.open(kind, onEnd);
     const receiver = await startReceiver(onEnd);
     const wallet = await world.wallet();
-    const { account } = wallet;
-    await world.create(wallet, receiver.url, { events: ["balance.low"], balanceThreshold: 100n });
-    const balanceOf = (deposit: number, held = 0) =>
-      ({
-        topic: "balance.changed",
-        subject: account,
-        data: {
-          account,
-          cause: "settlement",
-          deposit: String(deposit),
-          credit: "0",
-          held: String(held),
-          requestId: null,
-        },
-      }) as const;
+    const balanceOf = balancesOf(wallet.account);
+    await world.create(wallet, receiver.url, LOW_BALANCE);
     const worker = world.worker();
     await world.publish(balanceOf(150), balanceOf(150, 120), balanceOf(99), balanceOf(98));
     await serve(worker);
@@ -360,6 +363,33 @@ describeDatabases("webhook delivery", (kind) => {
       { balance: "20", deposit: "20", credit: "0", threshold: "100" },
     ]);
     expect(sequencesOf(receiver)).toEqual([1, 2]);
+  });
+
+  test("a low balance is sent if the balance rose and fell while nothing of it was read", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const receiver = await startReceiver(onEnd);
+    const wallet = await world.wallet();
+    const balanceOf = balancesOf(wallet.account);
+    const { webhook } = await world.create(wallet, receiver.url, LOW_BALANCE);
+    const worker = world.worker();
+    const change = (to: WebhookChange) => world.webhooks.update(wallet, webhook.id, to);
+    const publish = async (...balances: readonly number[]) => {
+      await world.publish(...balances.map((balance) => balanceOf(balance)));
+      await serve(worker);
+    };
+    await publish(50);
+    // While the webhook receives other events.
+    await change({ events: ["deposit.credited"] });
+    await publish(150);
+    await change({ events: ["balance.low"] });
+    await publish(49);
+    // While it is disabled, and what was published then has expired.
+    await change({ isEnabled: false });
+    await publish(150);
+    await expireOldest(world, 4, "balance.changed");
+    await change({ isEnabled: true });
+    await publish(48, 47);
+    expect(receiver.received.map(({ payload }) => payload.data.balance)).toEqual(["50", "49", "48"]);
   });
 
   test("80 % and all of a tag's budget are sent once each, and again after the budget was raised", async () => {
@@ -445,9 +475,13 @@ describeDatabases("webhook delivery", (kind) => {
 });
 
 /** Makes the oldest `count` published events so old that they are deleted. */
-async function expireOldest({ database }: WebhookWorld, count: number): Promise<void> {
+async function expireOldest(
+  { database }: WebhookWorld,
+  count: number,
+  topic = "deposit.seen",
+): Promise<void> {
   await database.rows(
-    `with old as (select id, topic, position from outbox where topic = 'deposit.seen' order by position limit ${count}),
+    `with old as (select id, topic, position from outbox where topic = '${topic}' order by position limit ${count}),
      gone as (delete from outbox where id in (select id from old))
      insert into outbox_forgotten (topic, position) select topic, max(position) from old group by topic
      on conflict (topic) do update set position = excluded.position`,

@@ -279,6 +279,24 @@ describeDatabases("webhooks", (kind) => {
     expect(await world.webhooks.find(wallet.account, webhook.id)).toBeUndefined();
   });
 
+  test("a webhook that its owner disables after its receiver failed is enabled by nobody else", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const gone = await startReceiver(onEnd, answerWith(410));
+    const wallet = await world.wallet();
+    const { webhook } = await world.create(wallet, gone.url);
+    await world.deposit(wallet.account, 1);
+    await serve(world.worker());
+    const failed = await world.webhooks.get(wallet.account, webhook.id);
+    expect(failed).toMatchObject({ status: "disabled", disabledReason: "gone" });
+    const stopped = await world.webhooks.update(wallet, webhook.id, { isEnabled: false });
+    expect(stopped).toMatchObject({ disabledReason: "owner", disabledAt: failed.disabledAt });
+    await expect(world.webhooks.enableFaulty(webhook.id)).rejects.toMatchObject({
+      code: "invalid_parameter",
+    });
+    const resumed = await world.webhooks.update(wallet, webhook.id, { isEnabled: true });
+    expect(resumed).toMatchObject({ status: "active", disabledReason: null });
+  });
+
   test("a disabled webhook resumes after the last delivered event, and keeps at most 50 attempts", async () => {
     const world = await WebhookWorld.open(kind, onEnd);
     const receiver = await startReceiver(onEnd);
