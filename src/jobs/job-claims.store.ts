@@ -7,12 +7,20 @@ import { type ClaimedJob, type Fenced, HELD, PUBLISH } from "./job.store.ts";
 const MAX_REST_SECONDS = 60;
 const MAX_DOUBLINGS = 10;
 
+/** What to claim. `bodyBytes`: no more jobs once the bodies of those before them have this size. */
+export type ClaimQuery = {
+  readonly kind: string;
+  readonly limit: number;
+  readonly bodyBytes: number;
+  readonly leaseSeconds: number;
+};
+
 /** Claims at most `limit` unclaimed jobs, oldest first, each for `leaseSeconds`. */
 export async function claimJobs(
   queries: Queries,
-  query: { readonly kind: string; readonly limit: number; readonly leaseSeconds: number },
+  { kind, limit, bodyBytes, leaseSeconds }: ClaimQuery,
 ): Promise<readonly ClaimedJob[]> {
-  const rows = await queries.rows<ClaimedRow>(CLAIM, [query.kind, query.limit, query.leaseSeconds]);
+  const rows = await queries.rows<ClaimedRow>(CLAIM, [kind, limit, leaseSeconds, bodyBytes]);
   return rows.map((row) => ({
     id: row.id,
     fence: row.fence,
@@ -68,10 +76,16 @@ type ClaimedRow = {
 };
 
 const CLAIM = `
-  with free as (
-    select id, case when checkpoint -> 'retries' is null then 1 else 0 end as steps from job
+  with unclaimed as (
+    select id, created_at, case when checkpoint -> 'retries' is null then 1 else 0 end as steps from job
     where kind = $1::text and state in ${statesBefore("claim")} and (leased_until is null or leased_until < now())
     order by created_at, id limit $2::integer for update skip locked
+  ), sized as (
+    select u.id, u.steps, coalesce(octet_length(content.request), 0) as bytes,
+      sum(coalesce(octet_length(content.request), 0)) over (order by u.created_at, u.id) as total
+    from unclaimed u left join job_content content on content.id = u.id
+  ), free as (
+    select id, steps from sized where total - bytes < $4::bigint
   ), claimed as (
     update job j set state = 'processing', fence = j.fence + 1,
       leased_until = now() + make_interval(secs => $3::integer),

@@ -27,7 +27,13 @@ export type JobQueue = {
   readonly work: JobWork;
   /** How many jobs this process works on at once. */
   readonly parallel: number;
+  /** No more jobs are claimed while the bodies of those that this process works on have this size: 256 MiB by default. */
+  readonly bodyBytes?: number;
 };
+
+const MAX_BODY_BYTES = 256 * 1_048_576;
+/** Bodies that are read by one statement: more would be decoded in one turn of the event loop. */
+const MAX_CLAIMED_BYTES = 4 * 1_048_576;
 
 /** Lease timing, overridable in tests; whole seconds for times that the database computes. */
 export type JobTiming = {
@@ -56,6 +62,7 @@ export class JobRunner {
   #claiming: Promise<void> | undefined;
   #renewing: Promise<void> | undefined;
   #again = false;
+  #isStopped = false;
 
   constructor(dependencies: Dependencies, queue: JobQueue, timing: Partial<JobTiming> = {}) {
     this.#dependencies = dependencies;
@@ -110,6 +117,7 @@ export class JobRunner {
 
   /** Interrupts all work and releases the leases, so that another process can resume at once. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
     await this.#announcements.stop();
@@ -121,18 +129,29 @@ export class JobRunner {
   async #claim(): Promise<void> {
     const { database, log, committed } = this.#dependencies;
     const { kind, parallel } = this.#queue;
+    const { leaseSeconds } = this.#timing;
     while (this.#again) {
       this.#again = false;
       const limit = parallel - this.#held.size;
-      if (limit <= 0) return;
+      const bodyBytes = this.#freeBytes();
+      if (limit <= 0 || bodyBytes <= 0) return;
       try {
-        const jobs = await claimJobs(database, { kind, limit, leaseSeconds: this.#timing.leaseSeconds });
+        const jobs = await claimJobs(database, { kind, limit, bodyBytes, leaseSeconds });
         if (jobs.length > 0) committed();
         for (const job of jobs) this.#begin(job);
+        // More may wait, which were left because of their size.
+        if (sizeOf(jobs) >= bodyBytes && !this.#isStopped) this.#again = true;
       } catch (error) {
         log.error({ err: error }, "jobs could not be claimed");
       }
     }
+  }
+
+  /** The size of the bodies that may be claimed now. */
+  #freeBytes(): number {
+    const { bodyBytes = MAX_BODY_BYTES } = this.#queue;
+    const held = [...this.#held.values()].map(({ lease }) => lease.job);
+    return Math.min(bodyBytes - sizeOf(held), MAX_CLAIMED_BYTES);
   }
 
   #begin(job: ClaimedJob): void {
@@ -184,4 +203,8 @@ export class JobRunner {
     // Interrupt before the lease expires for other workers, not only at the next renewal.
     for (const lease of held) lease.interruptIfOver(this.#timing.renewMs);
   }
+}
+
+function sizeOf(jobs: readonly ClaimedJob[]): number {
+  return jobs.reduce((sum, { body }) => sum + body.length, 0);
 }

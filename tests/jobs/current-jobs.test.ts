@@ -39,7 +39,12 @@ describeDatabases("current jobs", (kind) => {
     const seeded = await world.seed();
     const id = await world.submit(seeded);
     moveAfterFirstList(world.database, async () => {
-      const [claimed] = await claimJobs(world.database, { kind: "image", limit: 1, leaseSeconds: 20 });
+      const [claimed] = await claimJobs(world.database, {
+        kind: "image",
+        limit: 1,
+        bodyBytes: 1_048_576,
+        leaseSeconds: 20,
+      });
       if (!claimed) throw new Error("nothing was claimed");
       await advanceJob(world.database, claimed, {}, { step: "submitted" });
       await advanceJob(world.database, claimed, {}, { step: "running" });

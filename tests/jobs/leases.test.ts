@@ -12,7 +12,7 @@ import { type DatabaseKind, describeDatabases, type OnEnd } from "../support/ser
 import { until } from "../support/until.ts";
 
 const onEnd = onTestFinished as OnEnd;
-const CLAIM = { kind: "image", limit: 10, leaseSeconds: 20 } as const;
+const CLAIM = { kind: "image", limit: 10, bodyBytes: 1_048_576, leaseSeconds: 20 } as const;
 
 async function open(kind: DatabaseKind, script: BrokerScript = {}) {
   const broker = await startJobBroker(onEnd, script);
@@ -37,6 +37,29 @@ describeDatabases("leases", (kind) => {
     const claimed = claims.flat().map(({ id }) => id);
     expect(claimed.toSorted()).toEqual(ids.toSorted());
     expect(await claimJobs(world.database, CLAIM)).toEqual([]);
+  });
+
+  test("a worker takes jobs until their bodies have a size, and the next ones when some have ended", async () => {
+    let isDone = false;
+    const { world, broker, seeded } = await open(kind, { poll: () => (isDone ? done() : working()) });
+    const body = Buffer.from(
+      JSON.stringify({ model: "test-images", prompt: "the sea", filler: "x".repeat(1_048_576) }),
+    );
+    const ids = [];
+    for (let n = 0; n < 12; n++) ids.push(await world.submit(seeded, { body }));
+    const worker = world.startWorker({ pollMs: 20 }, 16, 5 * body.length);
+    await until(() => broker.polls > 20);
+    expect([worker.running, broker.submissions.length]).toEqual([5, 5]);
+    // Those that were left are for any worker.
+    expect(await claimJobs(world.database, { ...CLAIM, bodyBytes: body.length })).toMatchObject([
+      { id: ids[5] },
+    ]);
+    isDone = true;
+    const left = ids.filter((id) => id !== ids[5]);
+    await until(async () => {
+      const jobs = await Promise.all(left.map((id) => world.jobs.get(seeded, id)));
+      return jobs.every(({ state }) => state === "completed");
+    });
   });
 
   test("a renewed lease is kept, and an expired one passes to another worker with a greater fence", async () => {

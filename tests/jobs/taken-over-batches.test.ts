@@ -44,7 +44,12 @@ async function openBatch() {
   const holds = new HoldsService({ database, log, committed });
   const ledger = new LineLedger({ database, holds, committed });
   const claim = async () => {
-    const [job] = await claimJobs(database, { kind: BATCH_JOB, limit: 1, leaseSeconds: 60 });
+    const [job] = await claimJobs(database, {
+      kind: BATCH_JOB,
+      limit: 1,
+      bodyBytes: 1_048_576,
+      leaseSeconds: 60,
+    });
     if (!job) throw new Error("the batch was not claimed");
     return new JobLease({ database, clock: systemClock, committed }, job, 60_000);
   };

@@ -55,7 +55,7 @@ export type JobWorld = {
   /** What the workers reported of requests that ended. */
   readonly observed: readonly EndedRequest[];
   /** A running worker, as in a process of its own; stopped when the test is finished. */
-  startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
+  startWorker(timing?: Partial<JobTiming>, parallel?: number, bodyBytes?: number): JobRunner;
 };
 
 /**
@@ -155,9 +155,9 @@ export async function openJobWorld(
       };
       return (await imageJobs.submit(ask, { account, keyId })).id;
     },
-    startWorker(timing = {}, parallel = 16) {
+    startWorker(timing = {}, parallel = 16, bodyBytes = 64 * 1_048_576) {
       const work = imageJobWork({ client, bodies, billing, clock: workClock });
-      const queue = { kind: IMAGE_JOB, parallel, work };
+      const queue = { kind: IMAGE_JOB, parallel, bodyBytes, work };
       const worker = new JobRunner({ database, bus, clock, log, committed }, queue, {
         pollMs: 50,
         ...timing,
