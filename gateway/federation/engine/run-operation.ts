@@ -57,11 +57,14 @@ export async function runInParts<C>(
   const execution = startExecution(project, { ...request, signal });
   if (introspection) await addIntrospection(introspect, introspection, request, execution);
   await run(execution);
+  const found = execution.errors.length;
   const postponed: Postponed[] = [];
   const first = finishExecution(project, execution, postponed);
   const reached = postponed.filter(({ path }) => isReached(first.data, path));
   if (reached.length === 0) return first;
   if (reached.length > MAX_PENDING) {
+    // The whole result has the violations of the first part again.
+    execution.errors.length = found;
     await Promise.all([...later.stages.values()].map((stage) => stage.run(execution)));
     for (const stage of later.stages.values()) addFailures(execution, stage.failuresIn(execution));
     return finishExecution(later.projectWhole, execution);
