@@ -14,7 +14,7 @@ import type { Project } from "./projection.ts";
 import { refusal } from "./refusal.ts";
 import { isPromise, type JsonObject, type MaybePromise } from "./subgraph-executor.ts";
 import { openSubscription } from "./subscription.ts";
-import { explain } from "./violations.ts";
+import { Explanations, explain } from "./violations.ts";
 
 /** Runs a prepared operation. */
 export type Run<C, R> = (
@@ -122,7 +122,12 @@ function finishExecution<C>(
   const { variables, errors } = execution;
   const run = { variables, path: [], violations: [], ...(postponed && { postponed }) };
   const data = project(execution.data, run);
-  if (run.violations.length > 0) errors.push(...explain(run.violations, execution));
+  if (run.violations.length > 0) {
+    const { reportViolations } = execution;
+    errors.push(
+      ...explain(run.violations, { explanations: [new Explanations(execution)], reportViolations }),
+    );
+  }
   return errors.length > 0 ? { data, errors } : { data };
 }
 

@@ -19,23 +19,41 @@ const MAX_ERRORS = 100;
 
 /** What explains nulls, and where those that nothing explains are reported. */
 type Known = {
-  readonly errors: readonly GraphQLError[];
-  readonly nulled: readonly Readonly<ResponsePath>[];
+  readonly explanations: readonly Explanations[];
   readonly reportViolations: ReportViolations;
 };
 
 /**
+ * The nulls that the errors of requests explain: those at the same path as an error, above or below it, and those in an
+ * object that an error set to null in its subgraph. Read once where many parts of a result share the errors.
+ */
+export class Explanations {
+  readonly #nulls: PathTree;
+  readonly #failed: PathTree;
+
+  constructor(given: {
+    readonly errors: readonly GraphQLError[];
+    readonly nulled: readonly Readonly<ResponsePath>[];
+  }) {
+    this.#nulls = new PathTree(given.nulled);
+    this.#failed = placesOf(given.errors);
+  }
+
+  /** Whether a null at this path is explained. */
+  cover(path: Readonly<ResponsePath>): boolean {
+    return this.#nulls.hasAbove(path) || this.#failed.hasOnBranch(path);
+  }
+}
+
+/**
  * The errors of violations that are not explained yet. Every null in a non-nullable position needs exactly one error.
- * An error reported by a subgraph at the same path, above or below it explains the null, and so does an error
- * that set the object to null in its subgraph. A violation with a code always has an error;
- * one without a code is a bug, and is passed to `reportViolations`, too.
+ * A violation with a code always has an error; one without a code is a bug, and is passed to `reportViolations`, too.
  */
 export function explain(
   violations: readonly Violation[],
-  { errors, nulled, reportViolations }: Known,
+  { explanations, reportViolations }: Known,
 ): GraphQLError[] {
-  const [nulls, failed] = [new PathTree(nulled), placesOf(errors)];
-  const isExplained = (path: ResponsePath) => nulls.hasAbove(path) || failed.hasOnBranch(path);
+  const isExplained = (path: ResponsePath) => explanations.some((one) => one.cover(path));
   const unexplained = violations.filter(({ path, code }) => code !== undefined || !isExplained(path));
   const found = unexplained
     .slice(0, MAX_ERRORS)

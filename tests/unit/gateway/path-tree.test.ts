@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { GraphQLError } from "graphql";
 import { expect, test } from "vitest";
 import { PathTree } from "../../../gateway/federation/engine/path-tree.ts";
-import { explain } from "../../../gateway/federation/engine/violations.ts";
+import { Explanations, explain } from "../../../gateway/federation/engine/violations.ts";
 
 const PATH = fc.array(fc.oneof(fc.constantFrom("a", "b"), fc.integer({ min: 0, max: 2 })), { maxLength: 4 });
 type Path = readonly (string | number)[];
@@ -36,6 +36,7 @@ test("the nulls of a long list are explained without comparing each with every e
   const violations = [...paths, ...paths.map(([, at]) => ["others", at ?? 0, "name"])].map((path) => ({
     ...{ path, message: "null" },
   }));
-  expect(explain(violations, { errors, nulled, reportViolations: () => {} })).toEqual([]);
+  const explanations = [new Explanations({ errors, nulled })];
+  expect(explain(violations, { explanations, reportViolations: () => {} })).toEqual([]);
   expect(reads).toBeLessThan(50 * count);
 });

@@ -4,7 +4,7 @@ import { BROKEN, type Postponed, type Projection } from "../completion.ts";
 import type { Execution } from "../execution.ts";
 import { PathTree } from "../path-tree.ts";
 import type { ResponsePath } from "../subgraph-executor.ts";
-import { explain, type Violation } from "../violations.ts";
+import { Explanations, explain, type Violation } from "../violations.ts";
 import { isErrorOf, type LaterErrors } from "./later-errors.ts";
 import type { LaterStage } from "./later-stages.ts";
 import type { Completed, Delivery, Part, Pending } from "./parts.ts";
@@ -22,8 +22,14 @@ type Writable = {
   readonly completed: Completed[];
   characters: number;
 };
-type Failures = ReturnType<LaterStage<never>["failuresIn"]>;
-const NONE: Failures = { errors: [], nulled: [] };
+/** The failures of the requests of a fragment, which many objects may have. */
+type Failures = {
+  readonly errors: ReadonlySet<GraphQLError>;
+  /** Those that name no place. */
+  readonly unplaced: readonly GraphQLError[];
+  readonly explanations: Explanations;
+};
+const NONE = toFailures({ errors: [], nulled: [] });
 
 /**
  * The parts of a response after the first. The requests of a fragment are sent when the first part is read, or when
@@ -34,6 +40,8 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
   /** What the first part announces. */
   readonly pending: readonly Pending[];
   readonly #execution: Execution<C>;
+  /** The nulls that the requests of the first part explain. */
+  #explained: Explanations | undefined;
   readonly #stages: ReadonlyMap<InlineFragmentNode, LaterStage<C>>;
   readonly #stop: () => void;
   /** Fragments whose requests have not run, by node: one for each object. */
@@ -116,9 +124,11 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
 
   #settle(fragment: InlineFragmentNode): void {
     this.#running.delete(fragment);
-    const failures = this.#stages.get(fragment)?.failuresIn(this.#execution) ?? NONE;
-    this.#failures.set(fragment, failures);
-    this.#errors.add(failures.errors);
+    const failures = this.#stages.get(fragment)?.failuresIn(this.#execution);
+    if (failures) {
+      this.#failures.set(fragment, toFailures(failures));
+      this.#errors.add(failures.errors);
+    }
     this.#ready.push(...(this.#waiting.get(fragment) ?? []));
     this.#waiting.delete(fragment);
   }
@@ -131,7 +141,8 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     for (let one = queue.shift(); one; one = queue.shift()) {
       const rest = one.kind === "fragment" ? this.#deliverFragment(one, part) : this.#deliverItems(one, part);
       if (rest) queue.unshift(rest);
-      if (part.characters >= MAX_CHARACTERS || part.delivered.length >= MAX_ENTRIES) break;
+      const entries = Math.max(part.delivered.length, part.completed.length);
+      if (part.characters >= MAX_CHARACTERS || entries >= MAX_ENTRIES) break;
     }
     this.#ready.unshift(...queue);
     this.#isComplete = this.#ready.length === 0 && this.#running.size === 0 && this.#waiting.size === 0;
@@ -147,14 +158,14 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     this.#errors.close(path);
     const reached = data ? postponed.filter((inner) => isReached(data, inner.path.slice(path.length))) : [];
     part.pending.push(...this.#announce(reached));
-    const [own, violated] = [new Set(failures.errors), new PathTree(violations.map((one) => one.path))];
+    const violated = new PathTree(violations.map((one) => one.path));
     // Without data, the errors at, above or below a violation explain it.
     const belongs = (error: GraphQLError) =>
       data
         ? isErrorOf(data, error, path.length)
-        : own.has(error) || (error.path !== undefined && violated.hasOnBranch(error.path));
+        : failures.errors.has(error) || (error.path !== undefined && violated.hasOnBranch(error.path));
     const errors = [
-      ...this.#errors.takeUnplaced(failures.errors.filter((error) => !error.path)),
+      ...this.#errors.takeUnplaced(failures.unplaced),
       ...this.#errors.take(path, belongs),
       ...this.#explain(violations, failures),
     ];
@@ -213,15 +224,20 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     return { run, postponed, violations };
   }
 
-  #explain(violations: readonly Violation[], { errors, nulled }: Failures): readonly GraphQLError[] {
+  #explain(violations: readonly Violation[], { explanations }: Failures): readonly GraphQLError[] {
     if (violations.length === 0) return [];
-    const before = this.#execution;
-    return explain(violations, {
-      errors: [...before.errors, ...errors],
-      nulled: [...before.nulled, ...nulled],
-      reportViolations: before.reportViolations,
-    });
+    const { reportViolations } = this.#execution;
+    this.#explained ??= new Explanations(this.#execution);
+    return explain(violations, { explanations: [this.#explained, explanations], reportViolations });
   }
+}
+
+function toFailures(found: ReturnType<LaterStage<never>["failuresIn"]>): Failures {
+  return {
+    errors: new Set(found.errors),
+    unplaced: found.errors.filter((error) => !error.path),
+    explanations: new Explanations(found),
+  };
 }
 
 function incomplete(path: ResponsePath): GraphQLError {
