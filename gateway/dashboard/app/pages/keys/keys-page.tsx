@@ -21,7 +21,7 @@ import { Time } from "../../parts/value/time.tsx";
 import { keyChanges } from "./key-changes.ts";
 import { type Key, KeyFields, keySchema, keyValues, PERIODS } from "./key-fields.tsx";
 import { KeyRules } from "./key-rules.tsx";
-import { type KeySpend, SPEND_DAYS, useKeySpend } from "./key-spend.ts";
+import { type KeySpend, SPEND_DAYS, type SpendOf, useKeySpend } from "./key-spend.ts";
 import "./keys.css";
 
 const KEYS = graphql(`
@@ -117,10 +117,7 @@ type Row = Key & {
 
 function columnsOf(
   onOpen: (open: OpenDialog<Key>) => void,
-  {
-    spendOf,
-    symbol,
-  }: { readonly spendOf: ((keyId: string) => KeySpend) | undefined; readonly symbol: string },
+  { spendOf, symbol }: { readonly spendOf: SpendOf; readonly symbol: string },
 ): readonly Column<Row>[] {
   return [
     {
@@ -139,7 +136,7 @@ function columnsOf(
     {
       id: "spend",
       name: `Last ${SPEND_DAYS} days`,
-      cell: (key) => spendOf && <Spend of={key} spend={spendOf(key.keyId)} />,
+      cell: (key) => <Spend of={key} spend={spendOf(key)} />,
     },
     { id: "limit", name: `Spent / limit, ${symbol}`, cell: (key) => <Limit of={key} /> },
     { id: "lastUsed", name: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
@@ -150,8 +147,16 @@ function columnsOf(
 }
 
 /** What a key spent by day; for a limit of a day, with the limit as a line. */
-function Spend({ of: { creditLimit, resetPeriod }, spend }: { of: Row; spend: KeySpend }) {
+function Spend({
+  of: { creditLimit, resetPeriod },
+  spend,
+}: {
+  of: Row;
+  /** Undefined until it is known. */
+  spend: KeySpend | undefined;
+}) {
   const { symbol } = useNetwork();
+  if (!spend) return null;
   const isDaily = creditLimit !== null && resetPeriod === "DAILY";
   return (
     <Sparkline

@@ -24,6 +24,10 @@ import { TryLink } from "./try-link.tsx";
 /** A model: what it can do, who offers it at which price and how well, and how to call it. */
 export function ModelPage() {
   const { id } = useParams({ from: "/models/$id" });
+  return <OneModel key={id} id={id} />;
+}
+
+function OneModel({ id }: { readonly id: string }) {
   const [{ data, error, fetching }, refetch] = useQuery({ query: MODEL, variables: { id } });
   const model = data?.model;
   return (

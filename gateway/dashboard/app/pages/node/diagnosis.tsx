@@ -2,6 +2,7 @@ import { Textarea } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { useQuery } from "urql";
+import { isAnswerTo } from "../../data/query/answer-to.ts";
 import { graphql, reasonOf } from "../../data/query/graph.ts";
 import { Section } from "../../parts/page/page.tsx";
 import { Failure, Note } from "../../parts/page/states.tsx";
@@ -20,8 +21,10 @@ export function Diagnosis() {
   const [message, setMessage] = useState("");
   const [wanted] = useDebouncedValue(message.trim(), PAUSE_MS);
   const isShort = wanted.length < MIN_LENGTH;
-  const [{ data, error }] = useQuery({ query: DIAGNOSE, variables: { message: wanted }, pause: isShort });
-  const diagnosis = isShort ? undefined : data?.operatorNode?.diagnose;
+  const variables = { message: wanted };
+  const [read] = useQuery({ query: DIAGNOSE, variables, pause: isShort });
+  const { data, error } = read;
+  const diagnosis = !isShort && isAnswerTo(read, variables) ? data?.operatorNode?.diagnose : undefined;
   return (
     <Section title="Explain a message">
       <Textarea

@@ -1,6 +1,7 @@
 import { useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useQuery } from "urql";
+import { isAnswerTo, useShown } from "../../data/query/answer-to.ts";
 import { loadAgain } from "../../data/query/fetch-again.ts";
 import { useFollowed } from "../../data/query/use-followed.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
@@ -32,11 +33,13 @@ const REFRESH_MS = 2_000;
 /** The account's balance, spending, speed and failures, and what a new user does first. */
 export function OverviewPage() {
   const search = useSearch({ from: "/" });
-  const range = rangeOf(search, usePeriod(HOUR_MS));
-  const [{ data, error, fetching }, refetch] = useQuery({
-    query: OVERVIEW,
-    variables: variablesOf(range, search.by ?? "model"),
-  });
+  const hour = usePeriod(HOUR_MS);
+  const chosen = useMemo(() => rangeOf(search, hour), [search, hour]);
+  const variables = variablesOf(chosen, search.by ?? "model");
+  const [read, refetch] = useQuery({ query: OVERVIEW, variables });
+  const { data, error, fetching } = read;
+  // Until the figures of the chosen range arrive, those of the range before are shown, and called so.
+  const range = useShown(chosen, !data || isAnswerTo(read, variables));
   const [moved, setMoved] = useState<Balance>();
   const query = () => refetch({ requestPolicy: "network-only" });
   const refresh = useRefresh(query, REFRESH_MS);
@@ -73,7 +76,7 @@ export function OverviewPage() {
         <>
           <Live liveness={liveness} />
           <Suspense fallback={<div className="range-placeholder" />}>
-            <RangeControls range={range} />
+            <RangeControls range={chosen} />
           </Suspense>
         </>
       }

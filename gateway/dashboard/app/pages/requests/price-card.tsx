@@ -47,8 +47,9 @@ export function PriceCard({ of: request }: { of: Request }) {
             </tr>
           </thead>
           <tbody>
-            {lines.map(({ name, count, price, amount, note }) => (
-              <tr key={name}>
+            {lines.map(({ name, count, price, amount, note }, n) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: input and output may have a line of one name.
+              <tr key={n}>
                 <th scope="row">
                   {name}
                   {note && <small>{note}</small>}

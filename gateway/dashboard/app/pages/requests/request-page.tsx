@@ -27,6 +27,10 @@ const EVERY_MS = 2_000;
 /** The details of one request; of one in progress, until it has ended. */
 export function RequestPage() {
   const { id } = useParams({ from: "/requests/$id" });
+  return <OneRequest key={id} id={id} />;
+}
+
+function OneRequest({ id }: { readonly id: string }) {
   const [read, query] = useQuery({ query: REQUEST, variables: { id } });
   const { error, fetching } = read;
   const data = useKept(id, { data: read.data, error, fetching });

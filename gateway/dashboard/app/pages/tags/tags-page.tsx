@@ -5,6 +5,7 @@ import { useMemo, useState } from "react";
 import { useQuery } from "urql";
 import { toPlainTokens } from "../../data/amounts.ts";
 import { useFilters, useList } from "../../data/list/use-list.ts";
+import { isAnswerTo } from "../../data/query/answer-to.ts";
 import { useFollowed } from "../../data/query/use-followed.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
 import { useNetwork } from "../../data/session/session.tsx";
@@ -39,7 +40,8 @@ export function TagsPage() {
   const length = LENGTHS[range ?? ""];
   // Whole hours, as on the overview: the present one is the last of them.
   const from = length === undefined ? null : new Date(hour + HOUR_MS - length).toISOString();
-  const [spend, query] = useQuery({ query: SPEND, variables: { from, name: name ?? null } });
+  const variables = { from, name: name ?? null };
+  const [spend, query] = useQuery({ query: SPEND, variables });
   const budgets = useList({
     query: BUDGETS,
     pick: ({ viewer }) => viewer?.account?.tagBudgets,
@@ -59,7 +61,7 @@ export function TagsPage() {
   };
   const liveness = useFollowed(SPEND_MOVED, {}, { onEvent: refresh, onGap: refresh, keep: 1 });
   const { symbol } = useNetwork();
-  const usage = spend.data?.viewer?.account?.usage;
+  const usage = isAnswerTo(spend, variables) ? spend.data?.viewer?.account?.usage : undefined;
   const total = usage?.stats ?? undefined;
   const spends = useMemo(() => usage?.tags && spendRows(usage.tags, total, name), [usage, total, name]);
   const columns = useMemo(() => budgetColumns(setOpen, symbol), [symbol]);

@@ -2,6 +2,7 @@ import { useRef, useState } from "react";
 import { useWatch } from "react-hook-form";
 import { stringifyDocument, useQuery } from "urql";
 import * as z from "zod";
+import { isAnswerTo } from "../../../data/query/answer-to.ts";
 import { client, graphql, reasonOf } from "../../../data/query/graph.ts";
 import { readOwn, writeOwn } from "../../../data/session/own-storage.ts";
 import { LongTextField, SelectField } from "../../../parts/form/fields.tsx";
@@ -97,8 +98,9 @@ export function Images({ address, models }: { address: string; models: readonly 
 /** The lowest price of the chosen model, per image. */
 function Price() {
   const model: string = useWatch({ name: "model" });
-  const [{ data }] = useQuery({ query: PRICE, variables: { id: model }, requestPolicy: "cache-first" });
-  const { pricing, serviceType } = data?.model ?? {};
+  const variables = { id: model };
+  const [read] = useQuery({ query: PRICE, variables, requestPolicy: "cache-first" });
+  const { pricing, serviceType } = (isAnswerTo(read, variables) && read.data?.model) || {};
   if (!pricing || !serviceType || isPerToken(serviceType)) return null;
   return (
     <Note>

@@ -36,6 +36,10 @@ const EVERY_MS = 5_000;
 /** One file: its bytes, its folder if it is one, and its submissions. Until all of it is stored, it is read again. */
 export function FilePage() {
   const { root } = useParams({ from: "/storage/$root" });
+  return <OneFile key={root} root={root} />;
+}
+
+function OneFile({ root }: { readonly root: string }) {
   const fault = hash32Fault(root, "A root");
   const [read, query] = useQuery({
     query: FILE,

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useQuery } from "urql";
 import { bytes } from "../../../data/amounts.ts";
 import { useFilters } from "../../../data/list/use-list.ts";
+import { isAnswerTo, useShown } from "../../../data/query/answer-to.ts";
 import { useChange } from "../../../data/query/use-change.ts";
 import { useFollowed } from "../../../data/query/use-followed.ts";
 import { useRefresh } from "../../../data/query/use-refresh.ts";
@@ -33,14 +34,15 @@ type Named = { readonly streamId: string; readonly key: string; readonly version
 /** The value of a key, part by part, at the latest version or at an earlier one. */
 export function KeyValue({ of: { streamId, key, version } }: { of: Named }) {
   const [, filter] = useFilters<StorageSearch>();
-  const [start, setStart] = useState(0);
-  const [{ data, error, fetching }, query] = useQuery({
-    query: VALUE,
-    variables: {
-      ...{ streamId, key, start: String(start), length: PART_BYTES },
-      version: version === undefined ? null : String(version),
-    },
-  });
+  const [wanted, setStart] = useState(0);
+  const variables = {
+    ...{ streamId, key, start: String(wanted), length: PART_BYTES },
+    version: version === undefined ? null : String(version),
+  };
+  const [read, query] = useQuery({ query: VALUE, variables });
+  const { data, error, fetching } = read;
+  // Until the wanted part arrives, the part before is shown, with its own positions.
+  const start = useShown(wanted, isAnswerTo(read, variables));
   const refetch = () => query({ requestPolicy: "network-only" });
   const refresh = useRefresh(refetch);
   // An earlier version does not change.

@@ -1,0 +1,147 @@
+// @module-tag large
+import type { Page, Route } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import { go, heading, useDashboard } from "./signed-in.ts";
+
+const dashboard = useDashboard();
+
+/** Answers a chat whose question is unique, and stores the answer for a day. Resolves to the id of the request. */
+async function chat(question: string): Promise<string> {
+  const response = await fetch(`${dashboard().product.origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${dashboard().product.sk}`,
+      "content-type": "application/json",
+      "x-0g-cache": "86400",
+      "x-tag": "team=sea",
+    },
+    body: JSON.stringify({ model: "devnet-chat", messages: [{ role: "user", content: question }] }),
+  });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { readonly x_0g_trace: { readonly request_id: string } }).x_0g_trace
+    .request_id;
+}
+
+let first: string;
+let stored: string;
+beforeAll(async () => {
+  first = await chat("Where is the sea?");
+  stored = await chat("Where is the sea?");
+});
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** Holds the queries of a name that `isHeld`, until the returned function is called. */
+async function hold(page: Page, name: string, isHeld: (variables: Variables) => boolean) {
+  const held: Route[] = [];
+  let isOpen = false;
+  await page.route("**/graphql", async (route) => {
+    const { operationName, variables } = route.request().postDataJSON();
+    if (isOpen || operationName !== name || !isHeld(variables)) return route.fallback();
+    held.push(route);
+  });
+  return {
+    held: () => held.length,
+    async release() {
+      isOpen = true;
+      for (const route of held.splice(0)) await route.fallback();
+    },
+  };
+}
+
+/** Opens what the palette finds for the whole id of a request. */
+async function openRequest(page: Page, id: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("dialog", { name: "Search" });
+  await palette.getByRole("combobox").fill(id);
+  await palette.getByRole("option", { name: id }).waitFor();
+  await page.keyboard.press("Enter");
+  await palette.waitFor({ state: "detached" });
+}
+
+test("the page of a request shows nothing of the request that was open before", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await page.goto(`${dashboard().product.origin}/dashboard/requests/${stored}`);
+  const receipt = (id: string) => page.getByText(`receipt-${id}.json`);
+  await receipt(stored).waitFor();
+  const request = await hold(page, "Request", ({ id }) => id === first);
+  await openRequest(page, first);
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByText(first).waitFor();
+  await expect.poll(request.held).toBe(1);
+  expect(await receipt(stored).count()).toBe(0);
+  await request.release();
+  await receipt(first).waitFor();
+});
+
+test("the price of a request has no line of the request that was open before", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await page.goto(`${dashboard().product.origin}/dashboard/requests/${stored}`);
+  const price = page.getByRole("region", { name: "Price", exact: true });
+  await expect.poll(() => price.getByRole("row", { name: /^Stored answer/ }).count()).toBe(2);
+  await page.getByRole("link", { name: first }).click();
+  await page.getByText(`receipt-${first}.json`).waitFor();
+  expect(await price.getByRole("row", { name: /^Stored answer/ }).count()).toBe(0);
+});
+
+test("the figures of the overview are called by the range that they are of", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  const spent = page.locator(".stat", { hasText: "Spent" });
+  await spent.getByText("in the last 7 days").waitFor();
+  await spent.getByText("per request").waitFor();
+  const overview = await hold(page, "Overview", () => true);
+  await page.getByText("Custom", { exact: true }).click();
+  await page.getByLabel("To, the last day in UTC").fill("2020-01-31");
+  await expect.poll(() => new URL(page.url()).searchParams.get("to")).toBe("2020-01-31");
+  await expect.poll(overview.held).toBeGreaterThan(0);
+  // Painted with the new range.
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+  expect(await spent.innerText()).toMatch(/from \d{4}-\d\d-\d\d to 2(?!020)[\s\S]*per request/);
+  expect(await page.getByText("Nothing was spent").count()).toBe(0);
+  await overview.release();
+  await page.getByText(/^Nothing was spent from .* to 2020-01-31/).waitFor();
+  await spent.getByText("2020-01-31").waitFor();
+});
+
+test("the spend of a tag is shown for the range that is chosen, and not before it is read", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "Tags and budgets");
+  const row = page.getByRole("row", { name: /team=sea/ });
+  await row.first().waitFor();
+  const spend = await hold(page, "TagSpend", () => true);
+  await page.getByLabel("Time", { exact: true }).selectOption("all");
+  await expect.poll(spend.held).toBeGreaterThan(0);
+  expect(await row.count()).toBe(0);
+  await spend.release();
+  await row.first().waitFor();
+});
+
+test("the keys of another page are not said to have spent nothing while their spending is read", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { origin, mk } = dashboard().product;
+  for (let n = 0; n < 21; n++) {
+    const made = await fetch(`${origin}/v1/api-keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${mk}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: `key ${n}` }),
+    });
+    expect(made.ok).toBe(true);
+  }
+  const { page } = await dashboard().signedIn();
+  await go(page, "API keys");
+  await page
+    .getByRole("img", { name: /^0 .* in 30 days/ })
+    .first()
+    .waitFor();
+  const spend = await hold(page, "KeySpend", () => true);
+  await page.getByRole("button", { name: "Older →" }).click();
+  const row = page.getByRole("row").filter({ hasText: "demo" });
+  await row.waitFor();
+  await expect.poll(spend.held).toBeGreaterThan(0);
+  expect(await row.getByRole("img", { name: /^0 / }).count()).toBe(0);
+  await spend.release();
+  await row.getByRole("img", { name: /^0\.\d+ .* in 30 days/ }).waitFor();
+});
