@@ -59,6 +59,21 @@ async function openRequest(page: Page, id: string): Promise<void> {
   await palette.waitFor({ state: "detached" });
 }
 
+test("the end of a range outlasts every other filter and the order", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  const until = "2020-02-01T00:00";
+  await page.goto(
+    `${dashboard().product.origin}/dashboard/requests?range=custom&from=2020-01-01T00:00&before=${until}`,
+  );
+  const inUrl = (name: string) => new URL(page.url()).searchParams.get(name);
+  await page.getByText("No request matches.").waitFor();
+  await page.getByLabel("State", { exact: true }).selectOption("completed");
+  await expect.poll(() => inUrl("status")).toBe("COMPLETED");
+  expect(inUrl("before")).toBe(until);
+  expect(await page.getByLabel("Until", { exact: true }).inputValue()).toBe(until);
+});
+
 test("the page of a request shows nothing of the request that was open before", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

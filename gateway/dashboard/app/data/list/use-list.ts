@@ -128,12 +128,20 @@ function neighboursOf(
     : { newer: previous ?? newest, older: next };
 }
 
-/** The filters and the order in the URL of a page: each change begins at the first page again. */
-export function useFilters<Search extends object>(): readonly [Search, (change: Partial<Search>) => void] {
+/**
+ * The filters and the order in the URL of a page: each change begins at the start of the list again. The position of a
+ * list that `isEndless` is `after` alone: there, `before` may be a filter.
+ */
+export function useFilters<Search extends object>({
+  isEndless = false,
+}: {
+  readonly isEndless?: boolean;
+} = {}): readonly [Search, (change: Partial<Search>) => void] {
   const search = useAnySearch({ strict: false }) as Search;
   const navigate = useNavigate();
   const change = (fields: Partial<Search>) => {
-    const next = (now: object) => ({ ...now, after: undefined, before: undefined, ...fields });
+    const start = { after: undefined, ...(!isEndless && { before: undefined }) };
+    const next = (now: object) => ({ ...now, ...start, ...fields });
     void navigate({ to: ".", search: next as never, replace: true });
   };
   return [search, change];

@@ -21,7 +21,7 @@ import "./requests.css";
 
 /** The requests that match the filters of the URL, read on as one scrolls. */
 export function RequestsPage() {
-  const [search, filter] = useFilters<RequestSearch>();
+  const [search, filter] = useFilters<RequestSearch>({ isEndless: true });
   const chosenAt = useMomentOf(search.range);
   const variables = useMemo(() => variablesOf(search, chosenAt, toNeuron), [search, chosenAt]);
   const list = useEndlessList({

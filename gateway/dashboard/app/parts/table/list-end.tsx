@@ -16,7 +16,7 @@ export function ListEnd({
   // A list that begins at a cursor after which nothing is left has its start.
   if (!rows || (rows.length === 0 && liveness !== undefined)) return null;
   const go = (after: string | undefined) => {
-    const search = (now: object) => ({ ...now, after, before: undefined });
+    const search = (now: object) => ({ ...now, after });
     void navigate({ to: ".", search: search as never });
   };
   const shown = rows.length.toLocaleString("en");
