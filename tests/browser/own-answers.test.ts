@@ -134,6 +134,28 @@ test("the spend of a tag is shown for the range that is chosen, and not before i
   await row.first().waitFor();
 });
 
+test("a list that could not be read is not called empty", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  let isBroken = true;
+  await page.route("**/graphql", async (route) => {
+    if (!isBroken || route.request().postDataJSON().operationName !== "Overview") return route.fallback();
+    const response = await route.fetch();
+    const { data } = await response.json();
+    const account = { ...data.viewer.account, requests: null, failures: null };
+    const errors = [{ message: "The subgraph is away.", path: ["viewer", "account", "requests"] }];
+    await route.fulfill({ response, json: { data: { viewer: { ...data.viewer, account } }, errors } });
+  });
+  await page.reload();
+  await heading(page, "Overview");
+  await page.getByRole("region", { name: "Latest failures" }).waitFor();
+  await page.getByRole("region", { name: "Latest requests" }).getByRole("alert").waitFor();
+  expect(await page.getByText("No requests yet.").count()).toBe(0);
+  expect(await page.getByText(/^No request failed/).count()).toBe(0);
+  isBroken = false;
+  await page.getByRole("table").getByText("devnet-chat").first().waitFor();
+});
+
 test("the keys of another page are not said to have spent nothing while their spending is read", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { origin, mk } = dashboard().product;

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useNetwork } from "../../data/session/session.tsx";
 import { Section } from "../../parts/page/page.tsx";
-import { EmptyState } from "../../parts/page/states.tsx";
+import { EmptyState, Failure } from "../../parts/page/states.tsx";
 import type { Column } from "../../parts/table/column.ts";
 import { DataTable } from "../../parts/table/data-table.tsx";
 import { Amount } from "../../parts/value/amount.tsx";
@@ -23,7 +23,7 @@ export function LatestRequests({ account, range }: { account: Account; range: Ra
         <Requests
           label="Latest requests"
           columns={columnsOf(symbol)}
-          requests={account.requests?.nodes ?? []}
+          requests={account.requests?.nodes}
           empty={
             <EmptyState title="No requests yet.">
               <Link to="/playground">Make one in the playground.</Link>
@@ -35,7 +35,7 @@ export function LatestRequests({ account, range }: { account: Account; range: Ra
         <Requests
           label="Failures"
           columns={failedColumnsOf(symbol)}
-          requests={account.failures?.nodes ?? []}
+          requests={account.failures?.nodes}
           empty={<EmptyState title={`No request failed ${range.text}.`} />}
         />
       </Section>
@@ -75,11 +75,13 @@ const failedColumnsOf = (symbol: string): readonly Column<Request>[] => [
 type Props = {
   readonly label: string;
   readonly columns: readonly Column<Request>[];
-  readonly requests: readonly Request[];
+  /** Undefined if they could not be read. */
+  readonly requests: readonly Request[] | undefined;
   readonly empty: ReactNode;
 };
 
 function Requests({ label, columns, requests, empty }: Props) {
+  if (!requests) return <Failure reason="They could not be loaded. They are loaded again by themselves." />;
   return (
     <DataTable
       label={label}
