@@ -182,3 +182,23 @@ test("the keys of another page are not said to have spent nothing while their sp
   await spend.release();
   await row.getByRole("img", { name: /^0\.\d+ .* in 30 days/ }).waitFor();
 });
+
+test("the evidence of an answer is shown although it was written after the request had ended", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  let isChecked = false;
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postDataJSON().operationName !== "Request") return route.fallback();
+    const response = await route.fetch();
+    const { data } = await response.json();
+    const checkedAt = new Date().toISOString();
+    const checked = { verdict: "MISSING", signer: null, expectedSigner: null, checkedAt };
+    const bound = { requestBound: null, responseBound: null, __typename: "RequestEvidence" };
+    const request = { ...data.request, evidence: isChecked ? { ...checked, ...bound } : null };
+    await route.fulfill({ response, json: { data: { request } } });
+    isChecked = true;
+  });
+  const id = await chat(`What is new at ${Date.now()}?`);
+  await page.goto(`${dashboard().product.origin}/dashboard/requests/${id}`);
+  await page.getByText("The provider gave no signature of this answer.").waitFor();
+});

@@ -23,8 +23,10 @@ const duration = (value: number | null) => (value === null ? "–" : millisecond
 
 /** How often a request in progress is read again. */
 const EVERY_MS = 2_000;
+/** The evidence of an answer is written after its charge: the provider's signature is waited for (`TEE_CHECK_MS`). */
+const EVIDENCE_MS = 15_000;
 
-/** The details of one request; of one in progress, until it has ended. */
+/** The details of one request; read again until it has ended, and for a while until it has evidence. */
 export function RequestPage() {
   const { id } = useParams({ from: "/requests/$id" });
   return <OneRequest key={id} id={id} />;
@@ -35,7 +37,7 @@ function OneRequest({ id }: { readonly id: string }) {
   const { error, fetching } = read;
   const data = useKept(id, { data: read.data, error, fetching });
   const refetch = () => query({ requestPolicy: "network-only" });
-  usePolling(refetch, data?.request?.status === "RUNNING" ? EVERY_MS : null);
+  usePolling(refetch, data?.request && mayChange(data.request) ? EVERY_MS : null);
   return (
     <Page title="Request" above={<Breadcrumb list="Requests" to="/requests" id={id} />}>
       <Outcome
@@ -66,6 +68,11 @@ function OneRequest({ id }: { readonly id: string }) {
       </Outcome>
     </Page>
   );
+}
+
+function mayChange({ status, finishedAt, evidence }: Request): boolean {
+  if (status === "RUNNING") return true;
+  return evidence === null && finishedAt !== null && Date.now() - Date.parse(finishedAt) < EVIDENCE_MS;
 }
 
 function Figures({ of: row }: { of: Request }) {
