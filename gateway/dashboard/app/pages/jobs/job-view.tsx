@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { graphql, resultOf } from "../../data/query/graph.ts";
 import { useFollowed } from "../../data/query/use-followed.ts";
@@ -43,6 +43,26 @@ function storedSteps(id: string): readonly Step[] {
   return job?.id === id ? job.steps : [];
 }
 
+/** Browsers refuse more changes of the history than some: Safari more than 100 in 30 seconds, the router's included. */
+const STORE_MS = 1_000;
+
+/**
+ * Stores the steps in the history entry: at once, then at most every second. Those that are not stored yet when the page
+ * is left arrive again, since the subscription then continues after the last stored one.
+ */
+function useStoredSteps(id: string, steps: readonly Step[]): void {
+  const storedAt = useRef(Number.NEGATIVE_INFINITY);
+  useEffect(() => {
+    if (steps.length === 0) return;
+    const store = () => {
+      storedAt.current = performance.now();
+      storeSteps(id, steps);
+    };
+    const timer = setTimeout(store, Math.max(0, storedAt.current + STORE_MS - performance.now()));
+    return () => clearTimeout(timer);
+  }, [id, steps]);
+}
+
 /** Unlike `history.replaceState`, which the router observes, it does not load the page again. */
 function storeSteps(id: string, steps: readonly Step[]): void {
   History.prototype.replaceState.call(history, { ...history.state, job: { id, steps } }, "");
@@ -57,9 +77,7 @@ export function JobView({ id, since }: { id: string; since?: string | undefined 
   const refetch = () => query({ requestPolicy: "network-only" });
   const [stored] = useState(() => storedSteps(id));
   const [steps, setSteps] = useState(stored);
-  useEffect(() => {
-    if (steps.length > 0) storeSteps(id, steps);
-  }, [id, steps]);
+  useStoredSteps(id, steps);
   // What was received before a gap is older than what is queried after it.
   const [hasGap, setGap] = useState(false);
   const last = hasGap ? undefined : steps.at(-1);

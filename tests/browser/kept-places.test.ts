@@ -1,0 +1,63 @@
+// @module-tag large
+import type { Page, WebSocketRoute } from "playwright-core";
+import { expect, test } from "vitest";
+import { rest } from "../support/clients/rest-client.ts";
+import { go, useDashboard } from "./signed-in.ts";
+
+const dashboard = useDashboard();
+
+/** Safari throws from the 101st change of the history within 30 seconds, Firefox from the 201st within 10. */
+const LIMIT_OF_SAFARI = `{
+  const change = History.prototype.replaceState;
+  const times = [];
+  History.prototype.replaceState = function (...args) {
+    const now = performance.now();
+    while (times[0] < now - 30000) times.shift();
+    times.push(now);
+    if (times.length > 100) throw new DOMException("Attempt to use history.replaceState() more than 100 times per 30 seconds", "SecurityError");
+    return change.apply(this, args);
+  };
+}`;
+
+test("a job of many steps is shown to its end in a browser that limits the changes of its history", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { origin, sk } = dashboard().product;
+  const body = { model: "devnet-image", prompt: "a pier", size: "8x8" };
+  const made = await rest<{ readonly jobId: string }>(origin, "/v1/async/images/generations", sk, { body });
+  const { jobId } = made.body;
+  const { page, faults } = await dashboard().signedIn();
+  await page.addInitScript(LIMIT_OF_SAFARI);
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postDataJSON().operationName !== "Job") return route.fallback();
+    const response = await route.fetch();
+    const { data } = await response.json();
+    const imageJob = { ...data.imageJob, status: "PROCESSING", finishedAt: null, images: null };
+    await route.fulfill({ response, json: { data: { imageJob } } });
+  });
+  let subscribed: { readonly socket: WebSocketRoute; readonly id: string } | undefined;
+  await page.routeWebSocket(/\/graphql$/, (socket) => {
+    const gateway = socket.connectToServer();
+    socket.onMessage((text) => {
+      const { type, id, payload } = JSON.parse(String(text));
+      if (type === "subscribe" && payload.query.includes("imageJobProgress")) subscribed = { socket, id };
+      else gateway.send(text);
+    });
+  });
+  await page.goto(`${origin}/dashboard/jobs/${jobId}`);
+  await expect.poll(() => subscribed).toBeDefined();
+  const steps = page.getByRole("list", { name: "Steps" }).getByRole("listitem");
+  const count = 150;
+  for (let sequence = 1; sequence <= count; sequence++) {
+    const id = `step-${sequence}`;
+    const at = new Date().toISOString();
+    const step = { cursor: id, id, at, sequence, step: "PROCESSING", status: "PROCESSING", attempt: 1 };
+    const data = { imageJobProgress: { ...step, providerAddress: null, fraction: null, errorMessage: null } };
+    subscribed?.socket.send(JSON.stringify({ id: subscribed.id, type: "next", payload: { data } }));
+    // Rendered one by one, as they come.
+    await steps.nth(sequence - 1).waitFor();
+  }
+  expect(await page.getByText("This page failed.").count()).toBe(0);
+  const storedSteps = () => page.evaluate<number>("history.state?.job?.steps.length ?? 0");
+  await expect.poll(storedSteps).toBe(count);
+  expect(faults).toEqual([]);
+});
