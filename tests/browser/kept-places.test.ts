@@ -61,3 +61,44 @@ test("a job of many steps is shown to its end in a browser that limits the chang
   await expect.poll(storedSteps).toBe(count);
   expect(faults).toEqual([]);
 });
+
+test("a page that a browser brings back after a sign-out shows nothing of the account", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "Settings");
+  // The page is left for one that the browser does not show, and is kept by it as it was.
+  let isLeft = false;
+  await page.route(`${dashboard().product.origin}/dashboard/`, async (route) => {
+    if (isLeft) return route.fallback();
+    isLeft = true;
+    await route.fulfill({ status: 204 });
+  });
+  await page.getByRole("button", { name: /^Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+  await expect.poll(() => isLeft).toBe(true);
+  await page.evaluate(`dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`);
+  await page.getByRole("button", { name: "Sign in with the development wallet" }).waitFor();
+  expect(await page.locator("body").innerText()).not.toContain("0x");
+});
+
+/** The files of an account that has many, as the REST API lists them. */
+async function routeFiles(page: Page, count: number): Promise<void> {
+  const ids = Array.from({ length: count }, (_, n) => `file-${n + 1}`);
+  await page.route(/\/v1\/files(\?|\/)/, async (route) => {
+    const url = new URL(route.request().url());
+    if (route.request().method() === "DELETE") {
+      const id = url.pathname.split("/").at(-1) ?? "";
+      ids.splice(ids.indexOf(id), 1);
+      return route.fulfill({ json: { id, object: "file", deleted: true } });
+    }
+    const limit = Number(url.searchParams.get("limit"));
+    const start = ids.indexOf(url.searchParams.get("after") ?? "") + 1;
+    const part = ids.slice(start, start + limit);
+    const data = part.map((id) => ({ id, filename: `${id}.jsonl`, bytes: 1, purpose: "batch", ...TIMES }));
+    await route.fulfill({
+      json: { object: "list", data, has_more: start + limit < ids.length, last_id: part.at(-1) ?? null },
+    });
+  });
+}
+
+const TIMES = { created_at: 1_790_000_000, expires_at: 1_990_000_000 };

@@ -38,6 +38,15 @@ export function onOtherTab(listener: (change: SessionChange) => void): () => voi
   return () => tabs().removeEventListener("message", hear);
 }
 
+/** Calls back when the browser shows the page again as it was left, as Back may, until the returned function is called. */
+export function onShownAgain(listener: () => void): () => void {
+  const show = ({ persisted }: PageTransitionEvent) => {
+    if (persisted) listener();
+  };
+  addEventListener("pageshow", show);
+  return () => removeEventListener("pageshow", show);
+}
+
 /** Loads the page again, so that no data of the account stays in memory; the sign-in page then says why. */
 export function reloadEnded(): void {
   isReloadingPage = true;

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { client, graphql, isAnonymous, isSessionEnded } from "../query/graph.ts";
 import { endOthers, endOwn } from "./own-storage.ts";
-import { noteEnded, onOtherTab, onRefusal, reloadEnded } from "./session-watch.ts";
+import { isReloading, noteEnded, onOtherTab, onRefusal, onShownAgain, reloadEnded } from "./session-watch.ts";
 
 /** Apart from the query of what is shown, so that an answer that fails does not replace it. */
 const PRESENT = graphql("query PresentSession { viewer { account { address } } }");
@@ -36,6 +36,8 @@ export function useSessionEnd(
       setOver(true);
     };
     const stop = onRefusal(() => void ask());
+    // A page that was left at a sign-out still has the data of the account; another may have missed one meanwhile.
+    const ignore = onShownAgain(() => (isReloading() ? location.reload() : void ask()));
     const close = onOtherTab((change) => {
       if (change === "signed-in") return void ask();
       endOwn();
@@ -43,6 +45,7 @@ export function useSessionEnd(
     });
     return () => {
       stop();
+      ignore();
       close();
     };
   }, [address, isLeaving]);
