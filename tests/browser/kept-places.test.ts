@@ -102,3 +102,20 @@ async function routeFiles(page: Page, count: number): Promise<void> {
 }
 
 const TIMES = { created_at: 1_790_000_000, expires_at: 1_990_000_000 };
+
+test("a file of batches that is deleted leaves the others that were read where they are", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await routeFiles(page, 58);
+  await page.goto(`${dashboard().product.origin}/dashboard/batches?tab=files`);
+  const file = (n: number) => page.getByRole("button", { name: `Delete file-${n}.jsonl` });
+  await file(50).waitFor();
+  await page.getByRole("button", { name: "Load more" }).click();
+  await file(58).waitFor();
+  const isThere = () => file(58).isVisible();
+  await file(57).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await file(57).waitFor({ state: "detached" });
+  await page.getByText("file-57.jsonl is deleted.").waitFor();
+  expect(await isThere()).toBe(true);
+});

@@ -14,7 +14,6 @@ export type ClientFile = {
 type FilePage = {
   readonly data: readonly ClientFile[];
   readonly has_more: boolean;
-  readonly last_id: string | null;
 };
 
 const PAGE_FILES = 50;
@@ -26,7 +25,7 @@ const CREATE_ATTEMPTS = 6;
  */
 export function useClientFiles() {
   const [files, setFiles] = useState<readonly ClientFile[]>();
-  const [next, setNext] = useState<string>();
+  const [hasMore, setMore] = useState(false);
   const [failure, setFailure] = useState<Error>();
   const read = useCallback(async (after: string | undefined) => {
     setFailure(undefined);
@@ -37,7 +36,7 @@ export function useClientFiles() {
       setFiles((known) =>
         after === undefined ? page.data : known?.at(-1)?.id === after ? [...known, ...page.data] : known,
       );
-      setNext(page.has_more ? (page.last_id ?? undefined) : undefined);
+      setMore(page.has_more);
     } catch (error) {
       setFailure(error instanceof Error ? error : new Error("The files could not be read."));
     }
@@ -48,7 +47,9 @@ export function useClientFiles() {
     files,
     failure: failure?.message,
     refetch: () => void read(undefined),
-    more: next === undefined ? undefined : () => read(next),
+    more: hasMore ? () => read(files?.at(-1)?.id) : undefined,
+    /** Takes a file that was deleted off the list; the others stay where they are. */
+    remove: (id: string) => setFiles((known) => known?.filter((file) => file.id !== id)),
   };
 }
 

@@ -13,7 +13,7 @@ import { contentUrl } from "./file-link.tsx";
 
 /** The files that batches read and write. */
 export function Files() {
-  const { files, failure, refetch, more } = useClientFiles();
+  const { files, failure, refetch, more, remove } = useClientFiles();
   const [deleted, setDeleted] = useState<ClientFile>();
   const columns = useMemo(() => columnsOf(setDeleted), []);
   if (failure !== undefined && !files) return <Failure reason={failure} onRetry={refetch} />;
@@ -46,7 +46,7 @@ export function Files() {
           onClose={() => setDeleted(undefined)}
           act={async () => {
             await deleteClientFile(deleted.id);
-            refetch();
+            remove(deleted.id);
           }}
         >
           <p>
