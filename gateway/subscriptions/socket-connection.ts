@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from "graphql-ws";
 import type { WebSocket } from "ws";
 import { BODY_LIMITS, measureJson } from "../../src/kernel/text/json-shape.ts";
@@ -130,6 +131,11 @@ export class SocketConnection implements ProtocolSocket {
 
   #handle(bytes: Buffer, take: (text: string) => Promise<void>): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
+    // `ws` checks messages of text, but not binary ones.
+    if (!isUtf8(bytes)) {
+      this.close(CloseCode.BadRequest, "The message is not UTF-8");
+      return;
+    }
     const { excess } = measureJson(bytes, {
       ...BODY_LIMITS,
       maxDepth: this.#options.jsonDepth + ENVELOPE_DEPTH,
