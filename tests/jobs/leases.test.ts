@@ -45,7 +45,7 @@ describeDatabases("leases", (kind) => {
     const body = Buffer.from(
       JSON.stringify({ model: "test-images", prompt: "the sea", filler: "x".repeat(1_048_576) }),
     );
-    const ids = [];
+    const ids: string[] = [];
     for (let n = 0; n < 12; n++) ids.push(await world.submit(seeded, { body }));
     const worker = world.startWorker({ pollMs: 20 }, 16, 5 * body.length);
     await until(() => broker.polls > 20);
