@@ -126,7 +126,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "usage_provider_rolled",
         "usage_rolled",
       ],
-      "with free as ( select id, case when checkpoint": ["job", "job_content"],
+      "with unclaimed as ( select id, created_at, case when checkpoint": ["job", "job_content"],
       "with due as ( select d.request_id from receipt_draft d": [
         "inference_request",
         "receipt_draft",
