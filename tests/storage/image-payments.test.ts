@@ -122,6 +122,63 @@ test("a process that stops until its lease has expired, while it signs, does not
   expect(await app.submissions.nextTxSeq()).toBe(before + 1n);
 });
 
+test("an image is not given up because the chain is away, but because the chain refuses it", async () => {
+  const { app, origin, rpcUrl } = stack();
+  const { database } = app;
+  const { secret } = await seedAccount(database, 10n ** 9n);
+  const proxy = await startRpcProxy(rpcUrl);
+  const runner = new ImageFilesRunner({
+    ...{ queries: database, uploads: app.uploads, log: createLogger("silent"), pollMs: 20 },
+    sender: new WalletSender({
+      client: createPublicClient({ transport: http(proxy.url, { retryCount: 0 }) }),
+      chainId: app.network.chainId,
+      privateKey: ROUTER_WALLET.privateKey,
+      confirmations: 0,
+    }),
+  });
+  onTestFinished(() => runner.stop());
+  /** Makes an image that has failed nine times, while the chain is like this. */
+  const failAgain = async (prompt: string, verdict: Verdict) => {
+    proxy.judge = () => "cut";
+    const body = { model: SERVICES.images.model, prompt, size: "64x64" };
+    const accepted = await rest<{ jobId: string }>(origin, "/v1/async/images/generations", secret, { body });
+    const job = [accepted.body.jobId];
+    type Row = { readonly state: string; readonly failures: number; readonly rests: boolean };
+    const file = async () => {
+      const sql = `select state, failures, next_try > now() + interval '20 seconds' as rests from image_file
+        where job_id = $1::uuid`;
+      return (await database.rows<Row>(sql, job))[0];
+    };
+    runner.start();
+    await until(async () => (await file()) !== undefined);
+    await database.rows(
+      "update image_file set failures = 9, next_try = now() + interval '1 hour' where job_id = $1::uuid",
+      job,
+    );
+    proxy.judge = () => verdict;
+    const calls = proxy.calls.length;
+    const retry = () => database.rows("update image_file set next_try = now() where job_id = $1::uuid", job);
+    await retry();
+    await until(() => proxy.calls.length > calls);
+    return { file, retry };
+  };
+  const away = await failAgain("a sea without a chain", "cut");
+  await until(async () => {
+    const file = await away.file();
+    return file?.state === "failed" || file?.rests;
+  });
+  expect(await away.file()).toMatchObject({ state: "waiting", failures: 9 });
+  proxy.judge = () => "pass";
+  await until(async () => {
+    await away.retry();
+    return (await away.file())?.state === "stored";
+  });
+  const refused = await failAgain("a refused sea", {
+    error: { code: -32_000, message: "insufficient funds" },
+  });
+  await until(async () => (await refused.file())?.state === "failed");
+});
+
 test("the images of a job are read from the database one at a time", async () => {
   const { app, origin } = stack();
   const { database } = app;

@@ -1,6 +1,8 @@
+import { isBusy, isOutage } from "../../chain/rpc/rpc-errors.ts";
 import type { WalletSender } from "../../chain/transactions/wallet-sender.ts";
 import type { Queries } from "../../db/database.ts";
 import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { newId } from "../../kernel/text/ids.ts";
@@ -34,6 +36,8 @@ const LEASE_SECONDS = 60;
 const MAX_FAILURES = 10;
 const SOON_SECONDS = 2;
 const MAX_REST_SECONDS = 600;
+/** The pause while the chain, its storage or the database is away, which no image is at fault for. */
+const OUTAGE_SECONDS = 30;
 const CHUNK_BYTES = 256;
 
 /**
@@ -108,6 +112,11 @@ export class ImageFilesRunner {
       await settleImage(queries, image, { state, seconds: SOON_SECONDS, failed: false });
     } catch (error) {
       const { jobId, ordinal, failures } = image;
+      if (isAway(error)) {
+        await settleImage(queries, image, { state: "waiting", seconds: OUTAGE_SECONDS, failed: false });
+        log.warn({ err: error, jobId, ordinal }, "an image of a job could not be stored now; will retry");
+        return;
+      }
       const isLast = failures + 1 >= MAX_FAILURES;
       const seconds = Math.min(SOON_SECONDS * 2 ** failures, MAX_REST_SECONDS);
       await settleImage(queries, image, { state: isLast ? "failed" : "waiting", seconds, failed: true });
@@ -164,4 +173,11 @@ export class ImageFilesRunner {
     }
     return isWhole;
   }
+}
+
+/** Whether a service could not be reached, or takes no requests now: an answer that refuses the image is none of this. */
+function isAway(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false;
+  if (error.code === "chain_error") return isOutage(error.cause) || isBusy(error.cause);
+  return error.code === "storage_unavailable" || error.code === "unavailable";
 }
