@@ -1,16 +1,11 @@
 import { getOperationAST } from "graphql";
 import { Pool } from "undici";
 import { openSocketSubscription } from "../subscriptions/socket-subscription.ts";
-import {
-  isObject,
-  type JsonObject,
-  type SubgraphError,
-  type SubgraphExecutor,
-  type SubgraphResult,
-} from "./engine/subgraph-executor.ts";
+import type { JsonObject, SubgraphExecutor, SubgraphResult } from "./engine/subgraph-executor.ts";
 import { httpPost } from "./http-post.ts";
 import { createPeerHealth } from "./peer-health.ts";
 import { RestartRetry } from "./restart-retry.ts";
+import { readAnswer } from "./subgraph-answer.ts";
 import { SubgraphRefused } from "./subgraph-refused.ts";
 
 /** A subgraph in another process: GraphQL over HTTP, and graphql-transport-ws for subscriptions. */
@@ -116,21 +111,7 @@ function readResult(text: string, status: number): SubgraphResult {
   } catch {
     throw new Error(`status ${status} with a body that is not JSON`);
   }
-  if (!isObject(body) || !(isObject(body.data) || Array.isArray(body.errors))) {
-    throw new Error(`status ${status} with a body that is not a GraphQL result`);
-  }
-  return {
-    data: isObject(body.data) ? body.data : null,
-    ...(Array.isArray(body.errors) && { errors: body.errors.filter(isError).map(withPositions) }),
-  };
-}
-
-function isError(error: unknown): error is SubgraphError {
-  return isObject(error) && typeof error.message === "string";
-}
-
-/** Mercurius sends list positions as strings over HTTP; no response key is a number. */
-function withPositions(error: SubgraphError): SubgraphError {
-  const path = error.path?.map((key) => (/^\d+$/.test(String(key)) ? Number(key) : key));
-  return { ...error, path };
+  const answer = readAnswer(body);
+  if (!answer) throw new Error(`status ${status} with a body that is not a GraphQL result`);
+  return answer;
 }

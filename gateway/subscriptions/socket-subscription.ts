@@ -1,7 +1,8 @@
-import { createClient, type FormattedExecutionResult } from "graphql-ws";
+import { createClient } from "graphql-ws";
 import WebSocket from "ws";
 import { type BufferedBytes, PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import type { JsonObject, SubgraphError, SubgraphResult } from "../federation/engine/subgraph-executor.ts";
+import { readAnswer, readErrors } from "../federation/subgraph-answer.ts";
 import { SubgraphRefused } from "../federation/subgraph-refused.ts";
 
 /** The close code for a caller that is no gateway. */
@@ -54,7 +55,8 @@ export function openSocketSubscription(options: SocketSubscription): AsyncIterab
     },
   });
   const unsubscribe = client.subscribe<JsonObject, JsonObject>(options.payload, {
-    next: (result) => events.push(toResult(result)),
+    // An event that is not a result has neither data nor errors, which is reported in its place.
+    next: (result) => events.push(readAnswer(result) ?? { data: null }),
     error(reason) {
       const named = namedFailures(reason);
       if (!named) return lose(reason);
@@ -107,15 +109,10 @@ function socketClass({ timeoutMs, maxBytes }: SocketSubscription): SocketClass {
   };
 }
 
-function toResult({ data, errors }: FormattedExecutionResult<JsonObject>): SubgraphResult {
-  return { data: data ?? null, ...(errors && { errors }) };
-}
-
 /** The errors that the subgraph reports; a bug in the subgraph counts as a lost source. */
-function namedFailures(reason: unknown): SubgraphError[] | undefined {
-  if (!Array.isArray(reason)) return undefined;
-  const errors: SubgraphError[] = reason;
-  const named = errors.every(({ extensions }) => extensions?.code && extensions.code !== "internal_error");
+function namedFailures(reason: unknown): readonly SubgraphError[] | undefined {
+  const errors = readErrors(reason);
+  const named = errors?.every(({ extensions }) => extensions?.code && extensions.code !== "internal_error");
   return named ? errors : undefined;
 }
 

@@ -60,6 +60,8 @@ test.each([
   ["not JSON", "<html>", 502],
   ["not GraphQL", `{"statusCode":401,"message":"who are you"}`, 401],
   ["neither data nor errors", `{"data":null}`, 200],
+  ["data with errors that are no list", `{"data":{"x":null},"errors":{"message":"m"}}`, 200],
+  ["data with errors that have no message", `{"data":{"x":null},"errors":[null,{"path":["x"]}]}`, 200],
 ])("an answer that is %s is refused", async (_, text, status) => {
   const { executor } = await respondWith(() => ({ status, text }));
   await expect(executor.execute(request("{ x }"))).rejects.toThrow(String(status));
