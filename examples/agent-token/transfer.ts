@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { createClient } from "@zerograph/client";
+import { createClient, OperationRefused } from "@zerograph/client";
 import { PublishedSealedKeyDocument } from "@zerograph/client/operations";
 import {
   createPublicClient,
@@ -30,6 +30,7 @@ const oracle = privateKeyToAccount("0x2a871d0798f97d79848a013d4936a73bf4cc922c82
 const TRANSFERRED = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
 ]);
+const MAX_ATTEMPTS = 40;
 type Prepared = { readonly to: Hex; readonly data: Hex; readonly value: string };
 type AccessText = {
   readonly dataHash: Hex;
@@ -60,22 +61,24 @@ async function send({ to, data, value }: Prepared): Promise<bigint> {
   return transfer.args.tokenId;
 }
 
-/** The token's texts to sign, once the gateway has read the block that minted it. */
+/** The token's texts to sign, once the gateway's node has the block that minted it: until then the contract has no such token. */
 async function accessTexts(tokenId: string): Promise<readonly AccessText[]> {
-  for (let attempt = 0; attempt < 40; attempt++) {
-    const { accessProofTexts } = await graph.query<
-      { accessProofTexts: readonly AccessText[] | null },
-      object
-    >(
-      `query Texts($contract: Address!, $tokenId: BigInt!) {
-        accessProofTexts(contract: $contract, tokenId: $tokenId) { dataHash targetPubkey nonce text }
-      }`,
-      { contract: contract.address, tokenId },
-    );
-    if (accessProofTexts) return accessProofTexts;
-    await pause(250);
-  }
-  throw new Error("The gateway does not see the new token.");
+  for (let attempt = 1; ; attempt++)
+    try {
+      const { accessProofTexts } = await graph.query<
+        { accessProofTexts: readonly AccessText[] },
+        { contract: Hex; tokenId: string }
+      >(
+        `query Texts($contract: Address!, $tokenId: BigInt!) {
+          accessProofTexts(contract: $contract, tokenId: $tokenId) { dataHash targetPubkey nonce text }
+        }`,
+        { contract: contract.address, tokenId },
+      );
+      return accessProofTexts;
+    } catch (error) {
+      if (!(error instanceof OperationRefused) || attempt === MAX_ATTEMPTS) throw error;
+      await pause(250);
+    }
 }
 
 /**

@@ -87,16 +87,29 @@ export function testExamples(started: () => Product & { readonly images: HeldIma
     });
   });
 
-  test("the receiver of an agent token opens the key that was sealed for it, and reads the data", async () => {
+  test("the receiver of an agent token opens the key that was sealed for it, although a node is behind, and reads the data", async () => {
+    // The first query for the texts of the token is answered as by a gateway whose node does not have its block yet.
+    const { origin } = started();
+    const late = `const send = fetch; let isLate = true; globalThis.fetch = async (url, init) => {
+      if (!isLate || !String(init?.body).includes("query Texts")) return send(url, init);
+      isLate = false;
+      const { variables, ...body } = JSON.parse(init.body);
+      const later = { ...variables, tokenId: String(2n ** 255n) };
+      return send(url, { ...init, body: JSON.stringify({ ...body, variables: later }) });
+    };`;
     const { stdout } = await run(
       resolve("scripts/node"),
-      ["--import", "tsx", "examples/agent-token/transfer.ts"],
+      [
+        "--import",
+        `data:text/javascript,${encodeURIComponent(late)}`,
+        ...["--import", "tsx", "examples/agent-token/transfer.ts"],
+      ],
       {
         env: {
           PATH: process.env.PATH,
           TMPDIR: process.env.TMPDIR,
           TSX_TSCONFIG_PATH: resolve("scripts/example-tsconfig.json"),
-          ORIGIN: started().origin,
+          ORIGIN: origin,
         },
       },
     );
