@@ -1,14 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { indexOfInTurns, TurnMeter } from "../async/turn-queue.ts";
 import { AppError } from "../errors.ts";
+import { type PartHeaders, readPartHeaders } from "./part-headers.ts";
 
 /** One part of a form. `bytes` is a view of the body, not a copy. */
-export type FormPart = {
-  readonly name: string;
-  readonly filename?: string | undefined;
-  readonly contentType?: string | undefined;
-  readonly bytes: Buffer;
-};
+export type FormPart = PartHeaders & { readonly bytes: Buffer };
 
 const MAX_PARTS = 64;
 /** The maximum size of all fields that are not files. */
@@ -105,32 +101,10 @@ function headOf({ name, filename, contentType }: FormPart): string {
 function readPart(part: Buffer): FormPart {
   const end = part.subarray(0, MAX_HEADER_BYTES + HEADERS_END.length).indexOf(HEADERS_END);
   if (end === -1) throw malformed("a part has no headers");
-  const headers = new Map(
-    part
-      .toString("utf8", 0, end)
-      .split("\r\n")
-      .map((line) => {
-        const [, name = "", value = ""] = /^([!-9;-~]+):\s*(.*)$/.exec(line) ?? [];
-        return [name.toLowerCase(), value] as const;
-      }),
-  );
-  const disposition = headers.get("content-disposition") ?? "";
-  const name = parameterOf(disposition, "name");
-  if (!/^form-data\s*;/i.test(disposition) || name === undefined) throw malformed("a part has no name");
-  const filename = parameterOf(disposition, "filename");
-  const contentType = headers.get("content-type");
   return {
-    name,
-    ...(filename !== undefined && { filename }),
-    ...(contentType !== undefined && { contentType }),
+    ...readPartHeaders(part.toString("utf8", 0, end)),
     bytes: part.subarray(end + HEADERS_END.length),
   };
-}
-
-function parameterOf(disposition: string, parameter: string): string | undefined {
-  const [, quoted, bare] =
-    new RegExp(`;\\s*${parameter}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, "i").exec(disposition) ?? [];
-  return quoted?.replace(/\\(.)/g, "$1") ?? bare;
 }
 
 /** Escapes names like browsers (WHATWG HTML, multipart/form-data encoding). */
