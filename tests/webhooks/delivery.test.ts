@@ -27,8 +27,12 @@ const balancesOf =
     topic: "balance.changed",
     subject: account,
     data: {
-      ...{ account, cause: "settlement", deposit: String(deposit), credit: "0" },
-      ...{ held: String(held), requestId: null },
+      account,
+      cause: "settlement",
+      deposit: String(deposit),
+      credit: "0",
+      held: String(held),
+      requestId: null,
     },
   });
 

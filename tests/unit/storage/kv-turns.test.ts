@@ -112,7 +112,10 @@ test("small values between large ones do not keep the file in memory", async () 
   const parts: WeakRef<ArrayBufferLike>[] = [];
   let kept = 0;
   await decide(content, {
-    ...{ isNew: true, onRead: (part) => void parts.push(new WeakRef(part.buffer)) },
+    isNew: true,
+    onRead(part) {
+      parts.push(new WeakRef(part.buffer));
+    },
     onRows(table, rows) {
       if (table !== "kv_entry") return;
       collect();
