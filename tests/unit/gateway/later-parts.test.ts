@@ -1,5 +1,5 @@
 import { GraphQLError, type InlineFragmentNode, Kind } from "graphql";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { Postponed } from "../../../gateway/federation/engine/completion.ts";
 import type { Execution } from "../../../gateway/federation/engine/execution.ts";
 import { LaterParts } from "../../../gateway/federation/engine/incremental/answer.ts";
@@ -65,4 +65,26 @@ test("the failures of many fragments are read once, not for each of them", async
   );
   await read({ errors: [], nulled });
   expect(reads).toBeLessThan(50 * COUNT);
+});
+
+test("a stage that fails while no part is read ends the parts, and not the process", async () => {
+  const unhandled: unknown[] = [];
+  const record = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", record);
+  onTestFinished(() => void process.off("unhandledRejection", record));
+  const failing = Promise.withResolvers<void>();
+  const stage = { run: () => failing.promise, failuresIn: () => ({ errors: [], nulled: [] }) };
+  const stages = new Map([[FRAGMENT, stage]]);
+  const [label, at] = [undefined, 0];
+  const postponed: Postponed[] = [
+    { kind: "list", path: ["items"], label, items: [1], at, complete: (value) => value },
+    { kind: "fragment", fragment: FRAGMENT, path: [], label, project: () => ({ done: true }) },
+  ];
+  const given = { postponed, errors: new LaterErrors([]), stop: () => {} };
+  const later = new LaterParts(EXECUTION, stages, given);
+  expect((await later.next()).value.delivered).toHaveLength(1);
+  failing.reject(new Error("a bug"));
+  await new Promise(setImmediate);
+  expect(unhandled).toEqual([]);
+  await expect(later.next()).rejects.toThrow("a bug");
 });

@@ -115,10 +115,10 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     for (const fragment of this.#waiting.keys()) {
       if (this.#running.has(fragment)) continue;
       const running = Promise.resolve(this.#stages.get(fragment)?.run(this.#execution));
-      this.#running.set(
-        fragment,
-        running.then(() => fragment),
-      );
+      const done = running.then(() => fragment);
+      // The next reader gets the error of one that fails while no part is read.
+      done.catch(() => {});
+      this.#running.set(fragment, done);
     }
   }
 
