@@ -279,7 +279,7 @@ describeDatabases("webhooks", (kind) => {
     expect(await world.webhooks.find(wallet.account, webhook.id)).toBeUndefined();
   });
 
-  test("a webhook that its owner disables after its receiver failed is enabled by nobody else", async () => {
+  test("a webhook that its owner disables after its receiver failed can be enabled only by the owner", async () => {
     const world = await WebhookWorld.open(kind, onEnd);
     const gone = await startReceiver(onEnd, answerWith(410));
     const wallet = await world.wallet();
